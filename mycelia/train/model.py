@@ -1,4 +1,4 @@
-"""Model: training, evaluation and prediction with one object."""
+"""Model: train, evaluate, and predict with one object."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _DATA = (Tensor, int, float, str, type(None))
 
 
 class Model:
-    """A network with its loss, optimizer and metrics, which can be trained and asked.
+    """A network with its loss, optimizer, and metrics, ready to train, evaluate, and predict.
 
-    Without `optimizer` the network makes training steps itself; without `loss_fn` it gives the
-    loss itself. `eval_network` gives what the metrics are told, by default (loss, output, label);
-    `eval_indexes` are the places of these three in what it gives. `amp_level` is the mixed
-    precision, `loss_scale_manager` how the loss is scaled for it.
+    Without `optimizer`, the network itself must run the training step; without `loss_fn`, it must
+    return the loss. `eval_network` returns the inputs of the metrics, by default (loss, output,
+    label); `eval_indexes` are the indices of these three in its result. `amp_level` selects mixed
+    precision, and `loss_scale_manager` the loss scaling for it.
     """
 
     def __init__(
@@ -63,30 +63,30 @@ class Model:
         _check_kind("optimizer", optimizer, (Optimizer, Cell, type(None)))
         _check_kind("eval_network", eval_network, (Cell, type(None)))
         self._check_options(kwargs, optimizer, amp_level, boost_level)
-        self._predict_network, self._spreading = network, None
+        self._predict_network, self._auto_parallel = network, None
         if isinstance(network, AutoParallel):
-            self._spreading, network = network, network.network
+            self._auto_parallel, network = network, network.network
             _check_kind("the network in AutoParallel", network, Cell)
         self._metrics = get_metrics(metrics)
         self._network, self._optimizer = self._boosted(network, optimizer, boost_level, kwargs)
         self._loss_fn = loss_fn
         self._amp_level = amp_level
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
-        self._train_network = self._spread(self._make_train_network(boost_level, kwargs))
+        self._train_network = self._parallelized(self._make_train_network(boost_level, kwargs))
         self._eval_indexes = eval_indexes
         self._eval_network = (
-            self._spread(self._make_eval_network(eval_network)) if self._metrics else None
+            self._parallelized(self._make_eval_network(eval_network)) if self._metrics else None
         )
 
     @property
     def train_network(self) -> Cell:
-        """The cell that makes training steps."""
+        """The cell that runs training steps."""
         return self._train_network
 
     @property
     def eval_network(self) -> Cell | None:
         """The cell whose results the metrics are told, or None without metrics."""
-        return self._eval_network
+        """The cell that computes the inputs of the metrics, or None without metrics."""
 
     @property
     def predict_network(self) -> Cell:
@@ -106,15 +106,18 @@ class Model:
     ) -> None:
         """Train for the epochs from `initial_epoch` to `epoch`.
 
-        With `dataset_sink_mode` in graph mode several steps run as one program, unless a callback
-        looks at the network between them. The results are the same. `resume_from` is a checkpoint
-        of this training, or the folder of its checkpoints: it goes on after the newest, in the
-        middle of an epoch too, as if it had never stopped. An empty folder begins it.
+        In graph mode, `dataset_sink_mode` runs several steps as one program, unless a callback
+        inspects the network between them. The results are the same. `resume_from` is a checkpoint
+        of an earlier training run, or the folder of its checkpoints: training resumes from the
+        newest one, also in the middle of an epoch, exactly as if it had not stopped. If the folder
+        is empty, training starts from scratch.
         """
-        with CallbackList(callbacks) as told:
-            facts = self._facts("train", epoch, train_dataset, told, dataset_sink_mode, sink_size)
+        with CallbackList(callbacks) as callback_list:
+            facts = self._facts(
+                "train", epoch, train_dataset, callback_list, dataset_sink_mode, sink_size
+            )
             first = _first_epoch("train", epoch, initial_epoch)
-            self._train(facts, told, first, None, resume_from)
+            self._train(facts, callback_list, first, None, resume_from)
 
     @entry_point
     def fit(
@@ -130,41 +133,43 @@ class Model:
         initial_epoch: int = 0,
         resume_from: Any = None,
     ) -> None:
-        """Train, and evaluate every `valid_frequency` epochs, or after the epochs it lists."""
+        """Train, and evaluate every `valid_frequency` epochs, or after the epochs that it lists."""
         if valid_dataset is not None:
             self._check_metrics("fit")
             size_of(valid_dataset)
         check_bool("Model.fit", "valid_dataset_sink_mode", valid_dataset_sink_mode)
         _check_frequency(valid_frequency)
         _check_event_names(as_list(callbacks))
-        with CallbackList(callbacks) as told:
-            facts = self._facts("fit", epoch, train_dataset, told, dataset_sink_mode, sink_size)
+        with CallbackList(callbacks) as callback_list:
+            facts = self._facts(
+                "fit", epoch, train_dataset, callback_list, dataset_sink_mode, sink_size
+            )
             first = _first_epoch("fit", epoch, initial_epoch)
             due = None if valid_dataset is None else (valid_dataset, valid_frequency)
-            self._train(facts, told, first, due, resume_from)
+            self._train(facts, callback_list, first, due, resume_from)
 
     @entry_point
     def eval(
         self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False
     ) -> dict[str, Any]:
-        """Evaluate: the values of the metrics by name."""
+        """Evaluate the model on a dataset; returns the values of the metrics by name."""
         self._check_metrics("eval")
         check_bool("Model.eval", "dataset_sink_mode", dataset_sink_mode)
-        with CallbackList(callbacks) as told:
+        with CallbackList(callbacks) as callback_list:
             facts = CallbackParameters(
-                list_callback=told.callbacks,
+                list_callback=callback_list.callbacks,
                 network=self._network,
                 dataset_sink_mode=dataset_sink_mode,
             )
-            return self._evaluation().run(valid_dataset, told, facts)
+            return self._evaluation().run(valid_dataset, callback_list, facts)
 
     @entry_point
     def predict(self, *predict_data: Any, backend: str | None = None, config: Any = None) -> Any:
-        """What the network gives for these inputs, in inference mode."""
+        """The output of the network for these inputs, in inference mode."""
         if backend is not None:
             raise problem(
                 ValueError,
-                "Model.predict: there is no backend to choose",
+                "Model.predict: backends cannot be selected",
                 got=f"backend={backend!r}",
                 fix="leave it out: networks run on XLA",
             )
@@ -182,7 +187,7 @@ class Model:
         epoch: int = 1,
         sink_mode: bool = True,
     ) -> None:
-        """Compile the training and evaluation programs for batches like the first ones."""
+        """Compile the training and evaluation programs for the first batch of each dataset."""
         check_positive_int("Model.build", "epoch", epoch)
         check_bool("Model.build", "sink_mode", sink_mode)
         check_sink_size("Model.build", sink_size)
@@ -199,9 +204,15 @@ class Model:
         compiled_of(network).entry(tuple(batch), {})
 
     def _facts(
-        self, name: str, epoch: int, dataset: Any, told: CallbackList, sinks: bool, sink_size: int
+        self,
+        name: str,
+        epoch: int,
+        dataset: Any,
+        callback_list: CallbackList,
+        sinks: bool,
+        sink_size: int,
     ) -> CallbackParameters:
-        """The facts of a training that is about to begin."""
+        """The parameters that callbacks of a new training run receive."""
         check_positive_int(f"Model.{name}", "epoch", epoch)
         check_bool(f"Model.{name}", "dataset_sink_mode", sinks)
         check_sink_size(f"Model.{name}", sink_size)
@@ -217,12 +228,12 @@ class Model:
             parallel_mode="stand_alone",
             device_number=1,
             train_dataset=dataset,
-            list_callback=told.callbacks,
+            list_callback=callback_list.callbacks,
             train_dataset_element=None,
             network=self._network,
             last_save_ckpt_step=None,
             latest_ckpt_file=None,
-            loss_scale_mananger=self._loss_scale_manager,  # this is its name
+            loss_scale_mananger=self._loss_scale_manager,  # MindSpore's spelling
             initial_step=None,
             dataset_sink_mode=sinks,
         )
@@ -230,7 +241,7 @@ class Model:
     def _train(
         self,
         facts: CallbackParameters,
-        told: CallbackList,
+        callback_list: CallbackList,
         first: int,
         valid: tuple[Any, Any] | None,
         resume_from: Any,
@@ -243,16 +254,18 @@ class Model:
             _is_due(n + 1, valid[1]) for n in range(first, facts.epoch_num)
         ):
             check_metrics(self._evaluation(), valid[0])
-        saved = saved_run(resume_from, told.callbacks, facts)
+        saved = saved_run(resume_from, callback_list.callbacks, facts)
         if saved is not None:
             first = saved.state.initial_epoch
-        training = TrainingLoop(facts, told, first, self._check, self._check_first, end_epoch)
+        training = TrainingLoop(
+            facts, callback_list, first, self._check, self._check_first, end_epoch
+        )
         training.run(None if saved is None else (saved.state, saved.parameters))
 
     def _evaluation(self) -> EvaluationLoop:
         assert self._eval_network is not None
-        tells_loss = self._loss_fn is not None
-        return EvaluationLoop(self._eval_network, self._metrics, self._eval_indexes, tells_loss)
+        has_loss = self._loss_fn is not None
+        return EvaluationLoop(self._eval_network, self._metrics, self._eval_indexes, has_loss)
 
     def _check(self, inputs: list[Any]) -> None:
         if self._loss_fn is not None:
@@ -267,9 +280,9 @@ class Model:
     def _boosted(
         self, network: Cell, optimizer: Any, level: str, options: dict[str, Any]
     ) -> tuple[Cell, Any]:
-        """The network and optimizer in the ways of a boost level; these change with metrics only.
+        """The network and optimizer with a boost level applied; only if there are metrics.
 
-        Without metrics a level changes the training steps alone.
+        Without metrics, a level changes the training steps alone.
         """
         if level == "O0" or optimizer is None:
             return network, optimizer
@@ -278,37 +291,42 @@ class Model:
             return network, optimizer
         return boost.network_auto_process_train(network, optimizer)
 
-    def _spread(self, network: Cell) -> Cell:
-        """The network over several devices, if the one that was given is an AutoParallel cell."""
-        return network if self._spreading is None else self._spreading.around(network)
+    def _parallelized(self, network: Cell) -> Cell:
+        """The network on several devices, if the user passed an AutoParallel cell."""
+        return network if self._auto_parallel is None else self._auto_parallel.around(network)
 
     def _make_train_network(self, boost_level: str, options: dict[str, Any]) -> Cell:
         if self._optimizer is not None:
             names = ("loss_scale_manager", "keep_batchnorm_fp32")
-            given = {name: options[name] for name in names if name in options}
+            amp_options = {name: options[name] for name in names if name in options}
             return build_train_network(
-                self._network, self._optimizer, self._loss_fn, self._amp_level, boost_level, **given
+                self._network,
+                self._optimizer,
+                self._loss_fn,
+                self._amp_level,
+                boost_level,
+                **amp_options,
             )
         if self._loss_fn is not None:
             return WithLossCell(self._network, self._loss_fn)
         return self._network
 
     def _make_eval_network(self, eval_network: Cell | None) -> Cell:
-        places = self._eval_indexes
+        indices = self._eval_indexes
         if eval_network is not None:
-            if places is not None and (not isinstance(places, list) or len(places) != 3):
+            if indices is not None and (not isinstance(indices, list) or len(indices) != 3):
                 raise problem(
                     ValueError,
-                    "Model: eval_indexes does not name three places",
-                    got=repr(places),
-                    expected="a list with the places of loss, output and label, or None",
+                    "Model: eval_indexes must list three indices",
+                    got=repr(indices),
+                    expected="a list with the indices of loss, output, and label, or None",
                 )
             return eval_network
         if self._loss_fn is None:
             raise problem(
                 ValueError,
-                "Model: nothing says what the metrics are told",
-                fix="give an eval_network or a loss_fn, or leave the metrics out",
+                "Model: metrics need the results of an eval_network or a loss_fn",
+                fix="pass an eval_network or a loss_fn, or leave the metrics out",
             )
         self._eval_indexes = [0, 1, 2]
         return WithEvalCell(self._network, self._loss_fn, self._amp_level != "O0")
@@ -322,7 +340,7 @@ class Model:
             if name not in _OPTIONS:
                 raise problem(
                     ValueError,
-                    f"Model: there is no option {name!r}",
+                    f"Model: unknown option {name!r}",
                     expected=f"one of {', '.join(_OPTIONS)}",
                     fix=did_you_mean(name, (*_ARGUMENTS, *_OPTIONS)),
                 )
@@ -332,15 +350,15 @@ class Model:
                 ValueError,
                 "Model: mixed precision needs an optimizer",
                 got=f"amp_level={amp_level!r}, no optimizer",
-                fix="set amp_level='O0', or give an optimizer",
+                fix="set amp_level='O0', or pass an optimizer",
             )
 
     def _check_metrics(self, name: str) -> None:
         if not self._metrics:
             raise problem(
                 ValueError,
-                f"Model.{name}: there are no metrics to evaluate",
-                fix='give some to the model: Model(..., metrics={"accuracy"})',
+                f"Model.{name}: the model has no metrics to evaluate",
+                fix='pass metrics to the model: Model(..., metrics={"accuracy"})',
             )
 
 
@@ -349,7 +367,7 @@ def _first_epoch(name: str, epoch: int, initial_epoch: Any) -> int:
     if initial_epoch >= epoch:
         raise problem(
             ValueError,
-            f"Model.{name}: no epoch is left after initial_epoch",
+            f"Model.{name}: initial_epoch leaves no epoch to train",
             got=f"initial_epoch={initial_epoch}, epoch={epoch}",
             expected="an epoch above initial_epoch",
         )
@@ -364,7 +382,7 @@ def _check_frequency(frequency: Any) -> None:
     if isinstance(frequency, bool) or not isinstance(frequency, (int, list)):
         raise problem(
             TypeError,
-            "Model.fit: valid_frequency does not say after which epochs",
+            "Model.fit: valid_frequency has a wrong type",
             got=repr(frequency),
             expected="an int, or a list of epochs",
         )
@@ -377,32 +395,32 @@ def _check_kind(name: str, value: Any, kind: type | tuple[type, ...]) -> None:
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise problem(
             TypeError,
-            f"Model: '{name}' is no {kinds[0].__name__}",
+            f"Model: '{name}' must be a {kinds[0].__name__}",
             got=repr(value),
         )
 
 
 def _check_event_names(callbacks: list[Callback]) -> None:
-    """In `fit`, users' callbacks must say whether they mean training or evaluation."""
+    """In `fit`, custom callbacks must use event names that say training or evaluation."""
     for callback in callbacks:
         kind = type(callback)
-        found = [event for event in PLAIN_EVENTS if event in vars(kind)]
-        if found and not kind.__module__.startswith("mycelia.train.callback"):
+        events = [event for event in PLAIN_EVENTS if event in vars(kind)]
+        if events and not kind.__module__.startswith("mycelia.train.callback"):
             raise problem(
                 ValueError,
-                f"Model.fit: {kind.__name__} does not say if it means training or evaluation",
-                got=", ".join(found),
-                fix=f"name them on_train_{found[0]} or on_eval_{found[0]}",
+                f"Model.fit: {kind.__name__} must say whether it means training or evaluation",
+                got=", ".join(events),
+                fix=f"rename to on_train_{events[0]} or on_eval_{events[0]}",
             )
 
 
 def _check_data(data: Any) -> None:
-    parts = data.values() if isinstance(data, dict) else data
-    parts = parts if isinstance(data, (tuple, list, dict)) else [data]
-    if not all(isinstance(part, _DATA) for part in parts):
+    items = data.values() if isinstance(data, dict) else data
+    items = items if isinstance(data, (tuple, list, dict)) else [data]
+    if not all(isinstance(item, _DATA) for item in items):
         raise problem(
             TypeError,
-            "Model.predict: input data of an unknown kind",
+            "Model.predict: unsupported type of input",
             got=type(data).__name__,
             expected="a Tensor, None, int, float or str, or a tuple, list or dict of these",
             fix="wrap arrays: Tensor(array)",

@@ -258,7 +258,7 @@ def test_layers_name_their_own_arguments(layer: nn.Cell, x: Tensor, text: str, m
 def test_key_errors_show_their_message_as_other_errors_do():
     with pytest.raises(KeyError) as caught:
         train.get_metric_fn("acuracy")
-    assert str(caught.value).splitlines()[0] == "get_metric_fn: no metric is called 'acuracy'"
+    assert str(caught.value).splitlines()[0] == "get_metric_fn: unknown metric 'acuracy'"
     assert traceback.format_exception_only(caught.value)[0].startswith("KeyError: get_metric_fn")
     assert type(pickle.loads(pickle.dumps(caught.value))) is KeyError
 

@@ -73,7 +73,7 @@ def test_a_list_of_rates_is_read_step_by_step(rates):
     optimizer(ones(optimizer))
     assert optimizer.get_lr().shape == () and float(optimizer.get_lr()) == 1.0
     optimizer(ones(optimizer))
-    with pytest.raises(RuntimeError, match="at its end"):
+    with pytest.raises(RuntimeError, match="too short"):
         optimizer(ones(optimizer))
 
 

@@ -377,7 +377,7 @@ def test_bad_arguments():
         nn.thor([], 0.1, 0.1, 0.9)
     with pytest.raises(ValueError, match="frequency"):
         nn.thor(nn.Dense(2, 2), 0.1, 0.1, 0.9, frequency=0)
-    with pytest.raises(ValueError, match="nothing to train"):
+    with pytest.raises(ValueError, match="no trainable parameters"):
         nn.thor(nn.ReLU(), 0.1, 0.1, 0.9)
     with pytest.raises(ValueError, match="radius"):
         KFAC(nn.Dense(2, 2), 0.1, radius=-1.0)

@@ -111,7 +111,7 @@ def test_the_learning_rate_follows_a_function():
     assert steps == [(0.1, 1), (0.05, 2), (0.025, 3)]
     assert float(model.train_network.optimizer.learning_rate) == pytest.approx(0.0125)
     fixed = dense_model(rate=[0.1] * 50)
-    with pytest.raises(ValueError, match="not one number"):
+    with pytest.raises(ValueError, match="no single learning rate"):
         fixed.train(1, rows(8), train.LearningRateScheduler(halved))
 
 
@@ -120,7 +120,7 @@ def test_early_stopping_stops(capsys):
     history = train.History()
     dense_model().train(5, rows(8), [stop, history])
     assert history.epoch == {"epoch": [1, 2, 3]} and stop.stopped_epoch == 3
-    assert capsys.readouterr().out.splitlines() == ["epoch: 3, EarlyStopping ended the training"]
+    assert capsys.readouterr().out.splitlines() == ["epoch: 3, EarlyStopping stopped training"]
     patient = train.EarlyStopping(patience=1)
     dense_model({"acc"}).fit(3, rows(8), rows(8), callbacks=patient)
     assert patient.stopped_epoch == 0 and patient.wait == 0
@@ -143,7 +143,7 @@ def test_early_stopping_goes_back_to_the_best(capsys):
     model = dense_model()
     model.train(5, rows(8), [look, stop])
     np.testing.assert_array_equal(model.predict_network.weight.asnumpy(), weights[0])
-    assert "went back to the parameters of the best epoch" in capsys.readouterr().out
+    assert "restored the parameters of the best epoch" in capsys.readouterr().out
 
 
 def test_the_learning_rate_falls_on_a_plateau(capsys):

@@ -105,9 +105,9 @@ def test_auc_is_the_area_of_the_trapezoids():
     assert train.auc(x[::-1], y[::-1]) == pytest.approx(area)
     mixed = [2, 0, 3, 1]
     assert train.auc(x[mixed], y[mixed], reorder=True) == pytest.approx(area)
-    with pytest.raises(ValueError, match="goes up and down"):
+    with pytest.raises(ValueError, match="not monotonic"):
         train.auc(x[mixed], y[mixed])
-    with pytest.raises(TypeError, match="as two arrays"):
+    with pytest.raises(TypeError, match="must be numpy arrays"):
         train.auc([0, 1], [0, 1])
     with pytest.raises(ValueError, match="different lengths"):
         train.auc(x, y[:2])
@@ -169,7 +169,7 @@ def test_metrics_have_names():
     assert isinstance(train.get_metric_fn("acc"), train.Accuracy)
     assert train.get_metric_fn("topk", k=3).k == 3
     assert isinstance(train.get_metric_fn("F1"), train.F1)
-    with pytest.raises(KeyError, match="no metric is called"):
+    with pytest.raises(KeyError, match="unknown metric"):
         train.get_metric_fn("foo")
 
 
@@ -191,14 +191,14 @@ SINGLE = [
 
 @pytest.mark.parametrize(("metric", "inputs"), SINGLE, ids=lambda v: type(v).__name__)
 def test_a_wrong_number_of_inputs_is_refused(metric, inputs):
-    with pytest.raises(ValueError, match="another number of inputs"):
+    with pytest.raises(ValueError, match="wrong number of inputs"):
         metric.update(*inputs)
 
 
 @pytest.mark.parametrize("metric", [m for m, _ in SINGLE], ids=lambda m: type(m).__name__)
 def test_no_value_without_data(metric):
     metric.clear()
-    with pytest.raises(RuntimeError, match="no value without data"):
+    with pytest.raises(RuntimeError, match="eval needs data"):
         metric.eval()
 
 

@@ -349,7 +349,7 @@ def test_bad_models_are_refused(kind, message, make):
         (ValueError, "metrics", lambda m: m.fit(1, rows(), rows())),
         (TypeError, "valid_frequency", lambda m: m.fit(1, rows(), valid_frequency="a")),
         (ZeroDivisionError, "valid_frequency", lambda m: m.fit(1, rows(), valid_frequency=0)),
-        (TypeError, "input data", lambda m: m.predict(X)),
+        (TypeError, "type of input", lambda m: m.predict(X)),
         (ValueError, "backend", lambda m: m.predict(Tensor(X), backend="foo")),
         (ValueError, "epoch", lambda m: m.build(rows(), epoch=0)),
     ],

@@ -337,7 +337,7 @@ def test_no_signal_is_heard_in_another_thread(tmp_path, caplog):
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    assert not errors and "not in the main thread" in caplog.text
+    assert not errors and "outside the main thread" in caplog.text
 
 
 def test_data_without_a_state_are_taken_again(tmp_path):

@@ -1,1 +1,1 @@
-"""The layers, one module per kind."""
+"""Layers of neural networks, with one module per kind of layer."""

@@ -1,4 +1,4 @@
-"""Activation layers, and finding one by its name."""
+"""Activation layers, and a lookup by name."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ from mycelia.tensor.tensor import Tensor
 
 
 class ReLU(Cell):
-    """max(x, 0)."""
+    """Rectified linear unit: max(x, 0)."""
 
     def construct(self, x: Any) -> Any:
         return relu(x)
 
 
 class ReLU6(Cell):
-    """min(max(x, 0), 6)."""
+    """ReLU clipped at 6: min(max(x, 0), 6)."""
 
     def construct(self, x: Any) -> Any:
         return relu6(x)
 
 
 class LeakyReLU(Cell):
-    """x where it is positive, else alpha x."""
+    """Leaky ReLU: x where positive, else alpha x."""
 
     def __init__(self, alpha: float = 0.2) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class LeakyReLU(Cell):
 
 
 class RReLU(Cell):
-    """x where it is positive, else x times a random slope from [lower, upper], drawn each time."""
+    """Randomized leaky ReLU: negative slopes are drawn from [lower, upper] at each call."""
 
     def __init__(self, lower: float = 0.125, upper: float = 1.0 / 3) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class RReLU(Cell):
 
 
 class ELU(Cell):
-    """x where it is positive, else alpha (exp(x) - 1)."""
+    """Exponential linear unit: x where positive, else alpha (exp(x) - 1)."""
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class ELU(Cell):
 
 
 class CELU(Cell):
-    """max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)."""
+    """Continuously differentiable ELU: max(x, 0) + min(alpha (exp(x / alpha) - 1), 0)."""
 
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
@@ -115,21 +115,21 @@ class CELU(Cell):
 
 
 class SeLU(Cell):
-    """The scaled ELU that keeps mean and variance (Klambauer et al. 2017)."""
+    """Scaled ELU for self-normalizing networks (Klambauer et al. 2017)."""
 
     def construct(self, input_x: Any) -> Any:
         return selu(input_x)
 
 
 class SiLU(Cell):
-    """x sigmoid(x)."""
+    """Sigmoid linear unit (swish): x sigmoid(x)."""
 
     def construct(self, x: Any) -> Any:
         return silu(x)
 
 
 class GELU(Cell):
-    """x times the normal distribution function of x, by tanh when `approximate`."""
+    """Gaussian error linear unit: x Phi(x), by the tanh approximation if `approximate`."""
 
     def __init__(self, approximate: bool = True) -> None:
         super().__init__()
@@ -141,28 +141,28 @@ class GELU(Cell):
 
 
 class FastGelu(Cell):
-    """GELU by one sigmoid: x sigmoid(1.702 x)."""
+    """GELU approximated by a sigmoid: x sigmoid(1.702 x)."""
 
     def construct(self, x: Any) -> Any:
         return fast_gelu(x)
 
 
 class Sigmoid(Cell):
-    """1 / (1 + exp(-x))."""
+    """Logistic sigmoid: 1 / (1 + exp(-x))."""
 
     def construct(self, input_x: Any) -> Any:
         return sigmoid(input_x)
 
 
 class LogSigmoid(Cell):
-    """The logarithm of sigmoid(x)."""
+    """Logarithm of the sigmoid."""
 
     def construct(self, input_x: Any) -> Any:
         return logsigmoid(input_x)
 
 
 class Tanh(Cell):
-    """The hyperbolic tangent."""
+    """Hyperbolic tangent."""
 
     def construct(self, x: Any) -> Any:
         return tanh(x)
@@ -176,7 +176,7 @@ class Tanhshrink(Cell):
 
 
 class PReLU(Cell):
-    """Leaky ReLU with a learnt slope, one for all channels or one for each (axis 1)."""
+    """Leaky ReLU with a learned slope, one for all channels or one for each (axis 1)."""
 
     def __init__(self, channel: int = 1, w: Any = 0.25) -> None:
         super().__init__()
@@ -211,7 +211,7 @@ def _slope(channel: int, w: Any) -> Tensor:
 
 
 class Softmax(Cell):
-    """exp(x) divided by its sum along `axis`."""
+    """Softmax along `axis`."""
 
     def __init__(self, axis: Any = -1) -> None:
         super().__init__()
@@ -236,7 +236,7 @@ class Softmax2d(Cell):
 
 
 class Softmin(Cell):
-    """Softmax of -x."""
+    """Softmin: the softmax of -x along `axis`."""
 
     def __init__(self, axis: Any = -1) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ class Softmin(Cell):
 
 
 class LogSoftmax(Cell):
-    """The logarithm of softmax along `axis`."""
+    """Logarithm of the softmax along `axis`."""
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
@@ -258,21 +258,21 @@ class LogSoftmax(Cell):
 
 
 class HSigmoid(Cell):
-    """Sigmoid by straight lines: (x + 3) / 6 within [0, 1]."""
+    """Hard sigmoid, a piecewise linear approximation: (x + 3) / 6 clipped to [0, 1]."""
 
     def construct(self, input_x: Any) -> Any:
         return hardsigmoid(input_x)
 
 
 class HSwish(Cell):
-    """x times the hard sigmoid of x."""
+    """Hard swish: x times the hard sigmoid of x."""
 
     def construct(self, x: Any) -> Any:
         return hardswish(x)
 
 
 class HShrink(Cell):
-    """x where it is farther than `lambd` from 0, else 0."""
+    """Hard shrinkage: x where |x| > `lambd`, else 0."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -283,7 +283,7 @@ class HShrink(Cell):
 
 
 class SoftShrink(Cell):
-    """x moved by `lambd` towards 0, and 0 where it would pass it."""
+    """Soft shrinkage: sign(x) max(|x| - `lambd`, 0)."""
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -294,21 +294,21 @@ class SoftShrink(Cell):
 
 
 class Softsign(Cell):
-    """x / (1 + |x|)."""
+    """Softsign: x / (1 + |x|)."""
 
     def construct(self, x: Any) -> Any:
         return softsign(x)
 
 
 class Mish(Cell):
-    """x tanh(log(1 + exp(x)))."""
+    """Mish: x tanh(log(1 + exp(x)))."""
 
     def construct(self, input_x: Any) -> Any:
         return mish(input_x)
 
 
 class Hardtanh(Cell):
-    """x within [min_val, max_val]."""
+    """Clips x to [min_val, max_val]."""
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
         super().__init__()
@@ -326,7 +326,7 @@ class Hardtanh(Cell):
 
 
 class Threshold(Cell):
-    """x where it is above `threshold`, else `value`."""
+    """Threshold: x where it is above `threshold`, else `value`."""
 
     def __init__(self, threshold: float, value: float) -> None:
         super().__init__()
@@ -338,7 +338,7 @@ class Threshold(Cell):
 
 
 class GLU(Cell):
-    """One half of x along `axis` times the sigmoid of the other (Dauphin et al. 2016)."""
+    """Gated linear unit: one half of x along `axis` times the sigmoid of the other half."""
 
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
@@ -377,7 +377,7 @@ _BY_NAME: dict[str, Callable[[], Cell]] = {
 
 
 def get_activation(name: str | None, prim_name: str | None = None) -> Cell | None:
-    """A new activation layer by its lower-case name; None gives None."""
+    """Create an activation layer from its lower-case name; returns None for None."""
     if name is None:
         return None
     if not isinstance(name, str) or name not in _BY_NAME:

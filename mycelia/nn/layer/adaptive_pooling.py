@@ -1,4 +1,4 @@
-"""Pooling layers that are given the size of their output instead of a window."""
+"""Adaptive pooling layers, which take the output size instead of a window."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.pooling.adaptive import (
 
 
 class AdaptiveAvgPool1d(Cell):
-    """The means of sequences (N, C, L) in `output_size` equal parts."""
+    """Adaptive average pooling of sequences (N, C, L) to length `output_size`."""
 
     def __init__(self, output_size: int) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class AdaptiveAvgPool1d(Cell):
 
 
 class AdaptiveMaxPool1d(Cell):
-    """The maxima of sequences (N, C, L) in `output_size` equal parts."""
+    """Adaptive max pooling of sequences (N, C, L) to length `output_size`."""
 
     def __init__(self, output_size: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class AdaptiveMaxPool1d(Cell):
 
 
 class AdaptiveAvgPool2d(Cell):
-    """The means of images in `output_size` parts; None keeps the size of an axis."""
+    """Adaptive average pooling of images to `output_size`; None keeps the size of an axis."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class AdaptiveAvgPool2d(Cell):
 
 
 class AdaptiveAvgPool3d(Cell):
-    """The means of volumes in `output_size` parts; None keeps the size of an axis."""
+    """Adaptive average pooling of volumes to `output_size`; None keeps the size of an axis."""
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class AdaptiveAvgPool3d(Cell):
 
 
 class AdaptiveMaxPool2d(Cell):
-    """The maxima of images in `output_size` parts, with their places if `return_indices`."""
+    """Adaptive max pooling of images, with the indices of the maxima if `return_indices`."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class AdaptiveMaxPool2d(Cell):
 
 
 class AdaptiveMaxPool3d(Cell):
-    """The maxima of volumes in `output_size` parts, with their places if `return_indices`."""
+    """Adaptive max pooling of volumes, with the indices of the maxima if `return_indices`."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Multi-head attention."""
+"""The multi-head attention layer."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _INFINITY = float("inf")
 
 
 class MultiheadAttention(Cell):
-    """Attention of `num_heads` heads in parallel ("Attention Is All You Need").
+    """Multi-head attention ("Attention Is All You Need").
 
     Sequences are (length, batch, features), or (batch, length, features) with `batch_first`, or
-    (length, features) without a batch. The result is `(output, weights)`, or `(output,)` when no
-    weights are needed.
+    (length, features) without a batch axis. The result is `(output, weights)`, or `(output,)` if
+    `need_weights` is False.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class MultiheadAttention(Cell):
         return weights
 
     def _with_extra_keys(self, k: Any, v: Any, mask: Any) -> tuple[Any, Any, Any]:
-        """Append the learned key and value, then the zero ones; no mask hides them."""
+        """Append the learned key and value, then the zero ones; masks do not cover them."""
         extra = 0
         if self.bias_k is not None:
             k, v = self._append(k, self.bias_k), self._append(v, self.bias_v)
@@ -173,7 +173,7 @@ class MultiheadAttention(Cell):
         return concat((x, broadcast_to(bias, (x.shape[0], self.num_heads, 1, self.head_dim))), 2)
 
     def _mask(self, q: Any, k: Any, key_padding_mask: Any, attn_mask: Any) -> Any:
-        """What is added to the scores: -inf where attention is forbidden; None for nothing."""
+        """The mask added to the scores, -inf where attention is forbidden; None without masks."""
         batch, heads, length, _ = q.shape
         source = k.shape[2]
         mask = None
@@ -221,7 +221,7 @@ class MultiheadAttention(Cell):
 
 
 def additive(mask: Any, dtype: Any) -> Any:
-    """A mask that is added to scores, from one that is bool (True: forbidden) or a number."""
+    """Convert a bool mask (True: forbidden) or numeric mask to one that is added to scores."""
     if mask.dtype.is_float:
         return cast(mask, dtype)
     return masked_fill(zeros(mask.shape, dtype), cast(mask, dtypes.bool_), -_INFINITY)

@@ -1,4 +1,4 @@
-"""The basic layers: fully connected, dropout, and those that rearrange or select."""
+"""Basic layers: fully connected, dropout, reshaping, one-hot, padding, and patches."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class Dense(Cell):
-    """x W^T + b, then the activation. W has shape (out_channels, in_channels)."""
+    """Fully connected layer: activation(x @ W^T + b), with W of (out_channels, in_channels)."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Dense(Cell):
 
 
 def activation_of(owner: str, activation: Any) -> Any:
-    """The activation a user named, or gave as a Cell or Primitive, or None."""
+    """The activation from a name, Cell, or Primitive, or None."""
     if isinstance(activation, str):
         return get_activation(activation, owner)
     if activation is not None and not isinstance(activation, (Cell, Primitive)):
@@ -102,14 +102,14 @@ def _check_init_shape(owner: str, argument: str, init: Any, shape: tuple[int, ..
     if isinstance(init, Tensor) and init.shape != shape:
         raise problem(
             ValueError,
-            f"{owner}: the shape of the tensor in '{argument}' does not fit",
+            f"{owner}: the tensor in '{argument}' has a wrong shape",
             got=f"{init.shape}",
             expected=f"{shape}",
         )
 
 
 class BiDense(Cell):
-    """A bilinear form of two inputs for each output: x1 W x2 + b."""
+    """Bilinear layer: x1 W x2 + b for each output channel."""
 
     def __init__(
         self,
@@ -162,19 +162,19 @@ class BiDense(Cell):
         return f"{text}, has_bias={self.has_bias}" if self.has_bias else text
 
 
-def _check_last(place: int, shape: tuple[int, ...], channels: int) -> None:
+def _check_last(number: int, shape: tuple[int, ...], channels: int) -> None:
     if not shape or shape[-1] != channels:
         raise problem(
             ValueError,
-            f"BiDense: the last dimension of input{place} must be in{place}_channels",
+            f"BiDense: the last dimension of input{number} must be in{number}_channels",
             got=f"shape {shape} and {channels} channels",
         )
 
 
 class Dropout(Cell):
-    """Each element set to 0 with probability `p` in training, the rest scaled up to make up for it.
+    """Dropout: in training, zeroes elements with probability `p` and scales up the rest.
 
-    The older `keep_prob` is 1 - p and counts only where `p` is not given.
+    The deprecated `keep_prob` is 1 - p, and applies only if `p` is not given.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class Dropout(Cell):
 
 
 class _ChannelDropoutLayer(Cell):
-    """What the dropouts of whole channels share."""
+    """The base of layers that drop whole channels."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ class _ChannelDropoutLayer(Cell):
 
 
 class Dropout1d(_ChannelDropoutLayer):
-    """Whole channels (N, C, L) set to 0 with probability `p` in training."""
+    """Zeroes whole channels of (N, C, L) with probability `p` in training."""
 
     def construct(self, x: Any) -> Any:
         if not self.training or self.p == 0:
@@ -228,7 +228,7 @@ class Dropout1d(_ChannelDropoutLayer):
 
 
 class Dropout2d(_ChannelDropoutLayer):
-    """Whole channels (N, C, H, W) set to 0 with probability `p` in training."""
+    """Zeroes whole channels of (N, C, H, W) with probability `p` in training."""
 
     def construct(self, x: Any) -> Any:
         if not self.training or self.p == 0:
@@ -240,7 +240,7 @@ class Dropout2d(_ChannelDropoutLayer):
 
 
 class Dropout3d(_ChannelDropoutLayer):
-    """Whole channels (N, C, D, H, W) set to 0 with probability `p` in training."""
+    """Zeroes whole channels of (N, C, D, H, W) with probability `p` in training."""
 
     def construct(self, x: Any) -> Any:
         if not self.training or self.p == 0:
@@ -252,7 +252,7 @@ class Dropout3d(_ChannelDropoutLayer):
 
 
 class Flatten(Cell):
-    """The axes from `start_dim` to `end_dim` as one."""
+    """Flattens the axes from `start_dim` to `end_dim` into one."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -267,7 +267,7 @@ class Flatten(Cell):
 
 
 class Unflatten(Cell):
-    """One axis as several, of the sizes `unflattened_size`."""
+    """Splits one axis into several, of the sizes `unflattened_size`."""
 
     def __init__(self, axis: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -285,14 +285,14 @@ class Unflatten(Cell):
 
 
 class Identity(Cell):
-    """The input itself."""
+    """Returns its input."""
 
     def construct(self, x: Any) -> Any:
         return x
 
 
 class OneHot(Cell):
-    """`on_value` at the place each index names, `off_value` elsewhere, along a new axis."""
+    """One-hot encoding along a new axis: `on_value` at each index, `off_value` elsewhere."""
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ class OneHot(Cell):
 
 
 class Pad(Cell):
-    """Wider by `paddings` = ((before, after), ...): with zeros, or mirrored."""
+    """Pads by `paddings` = ((before, after), ...), with zeros or by mirroring."""
 
     def __init__(self, paddings: Any, mode: str = "CONSTANT") -> None:
         super().__init__()
@@ -336,9 +336,9 @@ class Pad(Cell):
 
 
 class Unfold(Cell):
-    """Patches of images: (N, C, H, W) to (N, rows x columns x C, H', W').
+    """Extracts patches of images: (N, C, H, W) to (N, rows x columns x C, H', W').
 
-    `ksizes`, `strides` and `rates` (how far apart a patch's pixels lie) are [1, row, column, 1].
+    `ksizes`, `strides`, and `rates` (the dilation of a patch) have the form [1, row, column, 1].
     """
 
     def __init__(self, ksizes: Any, strides: Any, rates: Any, padding: str = "valid") -> None:

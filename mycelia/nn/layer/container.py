@@ -1,4 +1,4 @@
-"""Cells that hold cells: in sequence, as a list, as a dict."""
+"""Containers of cells: sequences, lists, and dicts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mycelia.nn.cell import Cell
 
 
 class _CellSequence(Cell):
-    """Cells under the names '0', '1', ...: what SequentialCell and CellList share."""
+    """Cells with the names '0', '1', ...: the base of SequentialCell and CellList."""
 
     def _fill(self, cells: Iterable[Any]) -> None:
-        """Take `cells` as the whole content, each named by its place."""
+        """Replace the content by `cells`, each named by its index."""
         self._clear()
-        for place, cell in enumerate(cells):
-            self._put(str(place), cell)
+        for index, cell in enumerate(cells):
+            self._put(str(index), cell)
 
     def _clear(self) -> None:
         for name in list(self._cells):
@@ -32,7 +32,7 @@ class _CellSequence(Cell):
         self._cells[name] = cell
         object.__setattr__(self, name, cell)
 
-    def _place(self, index: int) -> int:
+    def _index(self, index: int) -> int:
         if not isinstance(index, int) or isinstance(index, bool):
             raise wrong_type(type(self).__name__, "index", index, "int or slice")
         if not -len(self) <= index < len(self):
@@ -52,33 +52,33 @@ class _CellSequence(Cell):
     def __getitem__(self, index: Any) -> Any:
         cells = list(self._cells.values())
         if isinstance(index, slice):
-            return self._part(index)
-        return cells[self._place(index)]
+            return self._slice(index)
+        return cells[self._index(index)]
 
-    def _part(self, index: slice) -> Any:
-        """The cells of a slice in a container of the same kind, which keep their names."""
-        part = type(self)()
+    def _slice(self, index: slice) -> Any:
+        """The cells of a slice in a container of the same type, with their names unchanged."""
+        selected = type(self)()
         for name, cell in list(self._cells.items())[index]:
-            part._cells[name] = cell
-            object.__setattr__(part, name, cell)
-        return part
+            selected._cells[name] = cell
+            object.__setattr__(selected, name, cell)
+        return selected
 
     def __setitem__(self, index: int, cell: Any) -> None:
-        name = list(self._cells)[self._place(index)]
+        name = list(self._cells)[self._index(index)]
         self._put(name, cell)
 
     def __delitem__(self, index: Any) -> None:
         cells = list(self._cells.values())
-        del cells[index if isinstance(index, slice) else self._place(index)]
+        del cells[index if isinstance(index, slice) else self._index(index)]
         self._fill(cells)
 
     def append(self, cell: Any) -> Self:
-        """Add one cell at the end."""
+        """Append one cell."""
         self._put(str(len(self)), cell)
         return self
 
     def insert(self, index: int, cell: Any) -> None:
-        """Add one cell before place `index`."""
+        """Insert one cell before `index`."""
         cells = list(self._cells.values())
         cells.insert(index, cell)
         self._fill(cells)
@@ -89,14 +89,14 @@ class _CellSequence(Cell):
         return self.extend(cells)
 
     def extend(self, cells: Iterable[Any]) -> Self:
-        """Add all `cells` at the end."""
+        """Append all `cells`."""
         for cell in cells:
             self.append(cell)
         return self
 
 
 class SequentialCell(_CellSequence):
-    """Cells run one after the other, each on the result of the one before."""
+    """Runs cells in sequence, each on the result of the previous one."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -115,9 +115,9 @@ class SequentialCell(_CellSequence):
 
 
 class CellList(_CellSequence):
-    """A list of cells; it is not called itself."""
+    """A list of cells; it cannot be called."""
 
-    is_ensemble = True  # `vmap` runs the cells side by side
+    is_ensemble = True  # `vmap` runs the cells in parallel
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(kwargs.get("auto_prefix", True))
@@ -129,13 +129,13 @@ class CellList(_CellSequence):
     def construct(self, *inputs: Any) -> Any:
         raise problem(
             AttributeError,
-            "CellList is a list: it cannot be called",
+            "CellList cannot be called",
             fix="loop over it in your construct, or use SequentialCell",
         )
 
 
 class CellDict(Cell):
-    """Cells by name; it is not called itself."""
+    """A dict of cells; it cannot be called."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(kwargs.get("auto_prefix", True))
@@ -149,11 +149,13 @@ class CellDict(Cell):
         if not isinstance(key, str):
             raise wrong_type("CellDict", "key", key, "str")
         if not key or "." in key:
-            raise problem(KeyError, "CellDict: a key is a word without dots", got=repr(key))
+            raise problem(
+                KeyError, "CellDict: keys must be non-empty and contain no dots", got=repr(key)
+            )
         if not isinstance(cell, Cell):
             raise wrong_type("CellDict", "cell", cell, "Cell")
         if key not in self._cells and hasattr(self, key):
-            raise problem(KeyError, f"CellDict: the name {key!r} is taken by an attribute")
+            raise problem(KeyError, f"CellDict: the name {key!r} is already an attribute")
         if self._auto_prefix:
             cell.update_parameters_name(key + ".")
         self._cells[key] = cell
@@ -182,7 +184,7 @@ class CellDict(Cell):
         return self._cells.items()
 
     def update(self, cells: Any) -> None:
-        """Add all pairs of a mapping or of a list of pairs."""
+        """Add all items of a mapping, or a list of pairs."""
         if isinstance(cells, _CellSequence):
             raise wrong_type("CellDict", "cells", cells, "a dict, a CellDict or a list of pairs")
         pairs = cells.items() if isinstance(cells, (Mapping, CellDict, OrderedDict)) else cells
@@ -199,4 +201,4 @@ class CellDict(Cell):
             del self[key]
 
     def construct(self, *inputs: Any) -> Any:
-        raise problem(AttributeError, "CellDict is a dict: it cannot be called")
+        raise problem(AttributeError, "CellDict cannot be called")

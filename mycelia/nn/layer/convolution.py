@@ -1,4 +1,4 @@
-"""Convolution layers, and the blocks that join one with normalization and activation."""
+"""Convolution layers, and blocks of convolution, normalization, and activation."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from mycelia.tensor.tensor import Tensor
 
 
 class ConvolutionLayer(Cell):
-    """What all convolution layers share: checked fields, the weight and the bias.
+    """The base of convolution layers: checks the fields, and creates weight and bias.
 
-    The weight is (out, in / group, *kernel), and for transposed convolutions
-    (in, out / group, *kernel). Biases start within the bound of the weights.
+    The weight is (out, in / group, *kernel), and (in, out / group, *kernel) for transposed
+    convolutions. Biases are initialized within the bound of the weights.
     """
 
     transposed = False
@@ -74,7 +74,7 @@ class ConvolutionLayer(Cell):
         if in_channels % group or out_channels % group:
             raise problem(
                 ValueError,
-                f"{owner}: the channels do not divide into groups",
+                f"{owner}: in_channels and out_channels must be divisible by group",
                 got=f"group {group}, in_channels {in_channels}, out_channels {out_channels}",
                 expected="both divisible by 'group'",
             )
@@ -107,7 +107,7 @@ class ConvolutionLayer(Cell):
         )
 
     def _check_channels(self, x: Any, rank: int) -> None:
-        """Refuse another number of channels; the operator refuses another number of axes."""
+        """Check the number of channels; the operator checks the number of axes."""
         if getattr(x, "ndim", None) != rank:
             return
         axis = -1 if self.data_format == "NHWC" else 1
@@ -116,7 +116,7 @@ class ConvolutionLayer(Cell):
 
 
 class Conv2d(ConvolutionLayer):
-    """A convolution over images (N, C, H, W)."""
+    """2D convolution over images (N, C, H, W)."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Conv2d(ConvolutionLayer):
 
 
 class Conv1d(ConvolutionLayer):
-    """A convolution over sequences (N, C, L). Its weight is (out, in / group, 1, kernel)."""
+    """1D convolution over sequences (N, C, L). Its weight is (out, in / group, 1, kernel)."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class Conv1d(ConvolutionLayer):
 
 
 def check_row(owner: str, kernel_size: Any, stride: Any, padding: Any, dilation: Any) -> None:
-    """The numbers of a convolution over sequences are plain ints."""
+    """Check the settings of a 1D convolution."""
     check_int(owner, "kernel_size", kernel_size)
     check_int(owner, "stride", stride)
     check_int(owner, "dilation", dilation)
@@ -220,7 +220,7 @@ def check_row(owner: str, kernel_size: Any, stride: Any, padding: Any, dilation:
 
 
 def row_weight(owner: str, weight_init: Any) -> Any:
-    """The weight a user gave for sequences, (out, in, kernel), with the axis of rows added."""
+    """A weight for sequences, (out, in, kernel), with an axis for rows added."""
     if not isinstance(weight_init, Tensor):
         return weight_init
     if len(weight_init.shape) != 3:
@@ -233,7 +233,7 @@ def row_weight(owner: str, weight_init: Any) -> Any:
 
 
 class Conv3d(ConvolutionLayer):
-    """A convolution over volumes (N, C, D, H, W)."""
+    """3D convolution over volumes (N, C, D, H, W)."""
 
     def __init__(
         self,
@@ -281,7 +281,7 @@ class Conv3d(ConvolutionLayer):
 
 
 class Conv2dBnAct(Cell):
-    """A Conv2d, then a BatchNorm2d if `has_bn`, then the activation."""
+    """Conv2d, optional BatchNorm2d (`has_bn`), and an activation."""
 
     def __init__(
         self,
@@ -324,7 +324,7 @@ class Conv2dBnAct(Cell):
 
 
 class DenseBnAct(Cell):
-    """A Dense, then a BatchNorm1d if `has_bn`, then the activation."""
+    """Dense, optional BatchNorm1d (`has_bn`), and an activation."""
 
     def __init__(
         self,

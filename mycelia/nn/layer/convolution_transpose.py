@@ -24,9 +24,9 @@ from mycelia.ops.shapes.reshape import expand_dims, squeeze
 
 
 class Conv2dTranspose(ConvolutionLayer):
-    """The transpose of a convolution over images. Its weight is (in, out / group, *kernel).
+    """Transposed 2D convolution over images. Its weight is (in, out / group, *kernel).
 
-    The rows and columns that `output_padding` adds at the end hold zeros.
+    The rows and columns that `output_padding` appends contain zeros.
     """
 
     transposed = True
@@ -94,7 +94,7 @@ class Conv2dTranspose(ConvolutionLayer):
 
 
 class Conv1dTranspose(ConvolutionLayer):
-    """The transpose of a convolution over sequences (N, C, L)."""
+    """Transposed 1D convolution over sequences (N, C, L)."""
 
     transposed = True
 
@@ -137,7 +137,7 @@ class Conv1dTranspose(ConvolutionLayer):
 
 
 class Conv3dTranspose(ConvolutionLayer):
-    """The transpose of a convolution over volumes (N, C, D, H, W)."""
+    """Transposed 3D convolution over volumes (N, C, D, H, W)."""
 
     transposed = True
 
@@ -216,7 +216,7 @@ def _output_padding(owner: str, value: Any) -> tuple[int, int]:
 def _output_size(
     layer: ConvolutionLayer, shape: tuple[int, ...], sides: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """The shape whose convolution would give `shape`."""
+    """The shape whose convolution has the shape `shape`."""
     sizes = []
     for axis in (0, 1):
         step, reach = layer.stride[axis], (layer.kernel_size[axis] - 1) * layer.dilation[axis] + 1

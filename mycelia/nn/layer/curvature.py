@@ -1,8 +1,8 @@
-"""Layers whose curvature an optimizer can see: what is put around their products, and their state.
+"""Curvature probes, which expose the curvature of layers to second-order optimizers.
 
-`watch` puts a cell around the product of a layer that can be watched: in training it collects the
-moments of the layer's inputs, and lets the moments of the gradients at its outputs come back as the
-"gradient" of a probe. What the layer computes does not change.
+`watch` wraps the product of a supported layer in a probe. In training, the probe accumulates the
+second moment of the layer's inputs, and returns the second moment of the gradients at its outputs
+as its own "gradient". The layer's results do not change.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from mycelia.ops.shapes.creation import ones_like, zeros_like
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
-BLOCK_SIZE = 1024  # larger factors are kept as several blocks
-DECAY = 0.95  # of the moments, from one batch looked at to the next
+BLOCK_SIZE = 1024  # larger factors are split into blocks
+DECAY = 0.95  # of the moments, from one sampled batch to the next
 
 
 class CurvatureProbe(Cell):
-    """The product of a layer, watched. `weights` are the parameters whose curvature is seen."""
+    """Wraps the product of a layer. `weights` are the parameters whose curvature it measures."""
 
     weights: tuple[Parameter, ...]
 
@@ -44,42 +44,42 @@ class CurvatureProbe(Cell):
         super().__init__(auto_prefix=False)
         self.product = product
         self.weights = tuple(weight for weight in weights if weight is not None)
-        self._keep("matrix_g", np.zeros(outputs, np.float32)).measures_gradients = True
+        self._add("matrix_g", np.zeros(outputs, np.float32)).measures_gradients = True
         first = np.zeros(STATE_SIZE, np.float32)
         first[DUE] = 1
-        self._keep("curvature", first)
+        self._add("curvature", first)
 
-    def _keep(self, name: str, value: Any) -> Parameter:
+    def _add(self, name: str, value: Any) -> Parameter:
         parameter = Parameter(Tensor(value), name=name, requires_grad=False)
         self.insert_param_to_cell(name, parameter)
         return parameter
 
-    # Read as they are: cells that compute in half precision give their other parameters in it.
+    # Read from _params directly: half-precision cells cast parameters that are read as attributes.
 
     @property
     def matrix_a(self) -> Parameter:
-        """The moment of the inputs."""
+        """The second moment of the inputs."""
         return self._params["matrix_a"]
 
     @property
     def matrix_g(self) -> Parameter:
-        """The moment of the gradients at the outputs."""
+        """The second moment of the gradients at the outputs."""
         return self._params["matrix_g"]
 
     @property
     def curvature(self) -> Parameter:
-        """How far both are: see ops.curvature."""
+        """The state of both moments: see ops.curvature."""
         return self._params["curvature"]
 
 
 class ProductCurvatureProbe(CurvatureProbe):
-    """Rows, or images under a window, times a weight."""
+    """The probe of matrix products and convolutions."""
 
     def __init__(self, layer: Dense | Conv2d, product: Any, block_size: int) -> None:
         outputs = layer.weight.shape[0]
         inputs = prod(layer.weight.shape[1:]) + layer.has_bias
         super().__init__(product, (layer.weight, layer.bias), blocks(outputs, block_size))
-        self._keep("matrix_a", np.zeros(blocks(inputs, block_size), np.float32))
+        self._add("matrix_a", np.zeros(blocks(inputs, block_size), np.float32))
         window = product.window if isinstance(layer, Conv2d) else None
         self.collect = InputMoment(DECAY, layer.has_bias, window)
         self.probe = GradientProbe("NCHW" if window else "")
@@ -92,12 +92,12 @@ class ProductCurvatureProbe(CurvatureProbe):
 
 
 class EmbeddingCurvatureProbe(CurvatureProbe):
-    """Rows of a table by index."""
+    """The probe of embedding lookups."""
 
     def __init__(self, layer: Embedding | EmbeddingLookup, product: Any, block_size: int) -> None:
         table = layer.embedding_table
         super().__init__(product, (table,), blocks(table.shape[1], block_size))
-        self._keep("matrix_a", np.zeros(table.shape[0], np.float32))
+        self._add("matrix_a", np.zeros(table.shape[0], np.float32))
         self.collect = TokenMoment(DECAY)
         self.probe = GradientProbe()
 
@@ -109,7 +109,7 @@ class EmbeddingCurvatureProbe(CurvatureProbe):
 
 
 class ScaleCurvatureProbe(CurvatureProbe):
-    """A normalization with its scale and shift."""
+    """The probe of a normalization's scale and shift."""
 
     def __init__(self, layer: LayerNorm, product: Any, block_size: int) -> None:
         super().__init__(product, (layer.gamma, layer.beta), (2, prod(layer.gamma.shape)))
@@ -123,7 +123,7 @@ class ScaleCurvatureProbe(CurvatureProbe):
         return self.probe(scaled, normal, self.matrix_g, self.curvature), mean, variance
 
 
-# The attribute of each layer that holds its product, and what is put around it.
+# The attribute of each layer that holds its product, and the probe that wraps it.
 _WATCHERS: dict[type[Cell], tuple[str, Any]] = {
     Dense: ("matmul", ProductCurvatureProbe),
     Conv2d: ("conv2d", ProductCurvatureProbe),
@@ -134,7 +134,7 @@ _WATCHERS: dict[type[Cell], tuple[str, Any]] = {
 
 
 def watch(layer: Cell, block_size: int = BLOCK_SIZE) -> CurvatureProbe | None:
-    """Watch a layer, unless it is watched already; None if its kind cannot be watched."""
+    """Watch a layer, unless it is already watched; returns None for unsupported layers."""
     for kind, (attribute, watcher) in _WATCHERS.items():
         if isinstance(layer, kind) and _is_plain(layer):
             product = getattr(layer, attribute)
@@ -148,13 +148,13 @@ def watch(layer: Cell, block_size: int = BLOCK_SIZE) -> CurvatureProbe | None:
 
 
 def watched_layers(network: Cell, block_size: int = BLOCK_SIZE) -> list[CurvatureProbe]:
-    """Watch all layers of a network that train and can be watched; gives what watches them.
+    """Watch all trainable, supported layers of a network; returns their probes.
 
-    A weight that several layers share is left alone: its curvature is no product of two factors.
+    A weight that several layers share is skipped: its curvature is not a product of two factors.
     """
     if not isinstance(network, Cell):
-        raise problem(TypeError, "thor: 'net' is no Cell", got=type(network).__name__)
-    found: list[CurvatureProbe] = []
+        raise problem(TypeError, "thor: 'net' must be a Cell", got=type(network).__name__)
+    probes: list[CurvatureProbe] = []
     owners: dict[int, int] = {}
     for path, layer in list(network.cells_and_names()):
         if isinstance(layer, CurvatureProbe) or not _trains(layer):
@@ -162,22 +162,22 @@ def watched_layers(network: Cell, block_size: int = BLOCK_SIZE) -> list[Curvatur
         watched = watch(layer, block_size)
         if watched is not None:
             _name(watched, path)
-            found.append(watched)
-    for watched in found:
+            probes.append(watched)
+    for watched in probes:
         for weight in watched.weights:
             owners[id(weight)] = owners.get(id(weight), 0) + 1
-    return [w for w in found if all(owners[id(weight)] == 1 for weight in w.weights)]
+    return [w for w in probes if all(owners[id(weight)] == 1 for weight in w.weights)]
 
 
-def blocks(size: int, most: int) -> tuple[int, int, int]:
-    """The shape of a factor kept as blocks of at most `most` on its diagonal: equal ones."""
-    count = -(-size // most)
-    each = -(-size // count)
-    return count, each, each
+def blocks(size: int, limit: int) -> tuple[int, int, int]:
+    """The shape of a factor split into equal diagonal blocks of at most `limit`."""
+    count = -(-size // limit)
+    block_size = -(-size // count)
+    return count, block_size, block_size
 
 
 def _is_plain(layer: Cell) -> bool:
-    """Whether the layer's product is one of a weight with rows, patches or a table's rows."""
+    """Whether the layer's product is supported: ungrouped NCHW, and no one-hot or field lookup."""
     if isinstance(layer, Conv2d):
         return layer.group == 1 and layer.data_format == "NCHW"
     if isinstance(layer, Embedding):

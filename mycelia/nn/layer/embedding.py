@@ -1,4 +1,4 @@
-"""Embedding layers: rows of a table, found by index."""
+"""Embedding layers, which look up rows of a table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class Embedding(Cell):
-    """The row of `embedding_table` for each index. The row `padding_idx` starts at zero."""
+    """Looks up rows of `embedding_table` by index. The row `padding_idx` is initialized to zero."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Embedding(Cell):
         self.padding_idx = padding_idx
         table = initializer(embedding_table, (vocab_size, embedding_size))
         if padding_idx is not None:
-            table = _without_row(table, _check_place(padding_idx, vocab_size))
+            table = _without_row(table, _check_padding_index(padding_idx, vocab_size))
         self.embedding_table = Parameter(table, name="embedding_table")
         self.gather = Gather()
         self.one_hot = OneHot()
@@ -67,14 +67,14 @@ class Embedding(Cell):
         if isinstance(ids, Tensor) and not ids.dtype.is_integer:
             raise problem(
                 TypeError,
-                "Embedding: the ids must be integers, numbers of rows below vocab_size",
+                "Embedding: the ids must be integers below vocab_size",
                 got=f"a Tensor of {ids.dtype}",
                 fix="cast them: ids.astype(mycelia.int32)",
             )
         if not self.use_one_hot:
             return self.gather(self.embedding_table, ids, 0)
-        places = reshape(ids, (-1,))
-        chosen = self.one_hot(places, self.vocab_size, self.on_value, self.off_value)
+        indices = reshape(ids, (-1,))
+        chosen = self.one_hot(indices, self.vocab_size, self.on_value, self.off_value)
         rows = self.array_mul(chosen, self.embedding_table)
         return reshape(rows, (*shape, self.embedding_size))
 
@@ -86,7 +86,7 @@ class Embedding(Cell):
         )
 
 
-def _check_place(padding_idx: Any, vocab_size: int) -> int:
+def _check_padding_index(padding_idx: Any, vocab_size: int) -> int:
     if not is_int(padding_idx):
         raise wrong_type("Embedding", "padding_idx", padding_idx, "int")
     if not 0 <= padding_idx < vocab_size:
@@ -95,16 +95,16 @@ def _check_place(padding_idx: Any, vocab_size: int) -> int:
 
 
 def _without_row(table: Tensor, row: int) -> Tensor:
-    numbers = np.array(table)
-    numbers[row] = 0
-    return Tensor(numbers)
+    values = np.array(table)
+    values[row] = 0
+    return Tensor(values)
 
 
 class EmbeddingLookup(Cell):
-    """The row of `embedding_table` for each index, cut to the norm `max_norm` if one is given.
+    """Looks up rows of `embedding_table` by index, clipped to the norm `max_norm` if given.
 
-    Indices outside the table give zeros. `target`, `slice_mode` and `manual_shapes` say where the
-    table lives on several devices.
+    Indices outside the table return zeros. `target`, `slice_mode`, and `manual_shapes` set how the
+    table is placed on several devices.
     """
 
     BATCH_SLICE = "batch_slice"
@@ -160,10 +160,10 @@ def _check_norm(owner: str, max_norm: Any) -> float | None:
 
 
 class MultiFieldEmbeddingLookup(EmbeddingLookup):
-    """Rows times values, joined for each field of features: their sum, mean or maximum.
+    """Looks up rows, multiplies them by values, and reduces them per field: sum, mean, or maximum.
 
-    Indices, values and field numbers are (N, L); the result is (N, field_size, embedding_size),
-    zero for fields without features. The mean counts each feature by the size of its value.
+    Indices, values, and field ids are (N, L); the result is (N, field_size, embedding_size), zero
+    for fields without features. The mean weights features by the absolute value of their values.
     """
 
     OPERATOR_SUM = "SUM"

@@ -1,4 +1,4 @@
-"""Layers with the arguments that newer scripts give them: the ones whose names end in Ext."""
+"""Layers with the arguments of MindSpore's newer API: those whose names end in Ext."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class PReLUExt(Cell):
-    """x where it is positive, else x times a weight that is learned, one for all or by channel."""
+    """Leaky ReLU with a learned slope, one for all channels or one for each."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, dtype: Any = None) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class PReLUExt(Cell):
 
 
 class LogSoftmaxExt(Cell):
-    """The logarithm of the softmax along `dim`; without it along 0 for 0, 1 or 3 axes, else 1."""
+    """Logarithm of the softmax along `dim`, by default 0 for tensors of 0, 1, or 3 axes, else 1."""
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class LogSoftmaxExt(Cell):
 
 
 class DropoutExt(Cell):
-    """Numbers set to 0 with probability `p` in training, the others grown to make up for it."""
+    """Dropout: in training, zeroes elements with probability `p` and scales up the rest."""
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -50,8 +50,8 @@ class DropoutExt(Cell):
     def construct(self, input: Any) -> Any:
         if not self.training or self.p == 0:
             return input
-        found = self._dropped(input)
-        return input.copy_(found) if self.inplace else found
+        result = self._dropped(input)
+        return input.copy_(result) if self.inplace else result
 
     def _dropped(self, input: Any) -> Any:
         return ops.dropout(input, self.p)
@@ -61,14 +61,14 @@ class DropoutExt(Cell):
 
 
 class Dropout2dExt(DropoutExt):
-    """Whole channels set to 0 with probability `p` in training."""
+    """Zeroes whole channels with probability `p` in training."""
 
     def _dropped(self, input: Any) -> Any:
         return ops.dropout2d(input, self.p)
 
 
 class EmbeddingExt(Cell):
-    """The row of a table for each index."""
+    """Looks up rows of a table by index."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class EmbeddingExt(Cell):
         if _weight is not None and _weight.shape != (rows, width):
             raise problem(
                 ValueError,
-                "EmbeddingExt: '_weight' has another shape than the table",
+                "EmbeddingExt: '_weight' and the table differ in shape",
                 got=str(_weight.shape),
                 expected=str((rows, width)),
             )
@@ -122,7 +122,7 @@ class EmbeddingExt(Cell):
 
 
 class LayerNormExt(Cell):
-    """Layer normalization over the last axes, whose sizes are `normalized_shape`."""
+    """Layer normalization over the last axes, of sizes `normalized_shape`."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class LayerNormExt(Cell):
 
 
 class L1LossExt(Cell):
-    """The distance of numbers and labels: their mean, their sum, or each."""
+    """Absolute error of logits and labels, reduced to the mean or the sum if requested."""
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
@@ -164,7 +164,7 @@ class L1LossExt(Cell):
 
 
 class MaxPool2dExt(Cell):
-    """The largest number of every window, and its place if asked."""
+    """2D max pooling, with the indices of the maxima if `return_indices`."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class MaxPool2dExt(Cell):
 
 
 class AvgPool1dExt(Cell):
-    """The average of every window over the last axis."""
+    """1D average pooling over the last axis."""
 
     axes = 1
 
@@ -223,7 +223,7 @@ class AvgPool1dExt(Cell):
 
 
 class AvgPool2dExt(AvgPool1dExt):
-    """The average of every window over the last two axes."""
+    """2D average pooling over the last two axes."""
 
     axes = 2
 
@@ -246,7 +246,7 @@ class AvgPool2dExt(AvgPool1dExt):
 
 
 class AvgPool3dExt(AvgPool2dExt):
-    """The average of every window over the last three axes."""
+    """3D average pooling over the last three axes."""
 
     axes = 3
 

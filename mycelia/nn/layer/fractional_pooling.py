@@ -1,4 +1,4 @@
-"""Layers of fractional pooling, whose windows lie at random places."""
+"""Fractional max pooling layers, whose windows are placed at random."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.ops.pooling.fractional import fractional_max_pool2d, fractional_max
 
 
 class _FractionalMaxPool(Cell):
-    """What the layers of fractional pooling share: the sizes, and how windows are placed."""
+    """The base of fractional pooling layers."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class _FractionalMaxPool(Cell):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The largest of each window of images, as `ops.fractional_max_pool2d`."""
+    """2D fractional max pooling, as in `ops.fractional_max_pool2d`."""
 
     def construct(self, input: Any) -> Any:
         return self._pooled(fractional_max_pool2d, input)
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The largest of each window of volumes, as `ops.fractional_max_pool3d`."""
+    """3D fractional max pooling, as in `ops.fractional_max_pool3d`."""
 
     def construct(self, input: Any) -> Any:
         return self._pooled(fractional_max_pool3d, input)

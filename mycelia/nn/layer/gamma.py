@@ -1,4 +1,4 @@
-"""Layers of the gamma function: its logarithm, derivative and incomplete integral."""
+"""Layers of the gamma and beta functions."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from mycelia.tensor.tensor import Tensor
 
 
 class LGamma(Cell):
-    """The logarithm of the size of the gamma function."""
+    """Logarithm of the absolute value of the gamma function."""
 
     def construct(self, x: Any) -> Any:
         return ops.lgamma(_floats("LGamma", "x", x))
 
 
 class DiGamma(Cell):
-    """The derivative of the logarithm of the gamma function."""
+    """Digamma function, the derivative of the logarithm of the gamma function."""
 
     def construct(self, x: Any) -> Any:
         return ops.digamma(_floats("DiGamma", "x", x))
 
 
 class IGamma(Cell):
-    """The share of the gamma integral of `a` that lies below `x`."""
+    """Regularized lower incomplete gamma function P(a, x)."""
 
     def construct(self, a: Any, x: Any) -> Any:
         return ops.igamma(_floats("IGamma", "a", a), _floats("IGamma", "x", x))
 
 
 class LBeta(Cell):
-    """The logarithm of the beta function."""
+    """Logarithm of the beta function."""
 
     def construct(self, x: Any, y: Any) -> Any:
         x, y = _floats("LBeta", "x", x), _floats("LBeta", "y", y)

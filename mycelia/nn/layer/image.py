@@ -1,4 +1,4 @@
-"""Layers for images: rearranging pixels, resizing, cropping, and measures of likeness."""
+"""Image layers: rearranging pixels, resizing, cropping, and similarity measures."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class Upsample(Cell):
-    """Images resized to `size`, or by `scale_factor`, with the interpolation `mode` names."""
+    """Resizes images to `size`, or by `scale_factor`, with the interpolation `mode`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Upsample(Cell):
 
 
 class PixelShuffle(Cell):
-    """Channels spread over space: (*, C r^2, H, W) to (*, C, H r, W r)."""
+    """Pixel shuffle: moves channels to space, (*, C r^2, H, W) to (*, C, H r, W r)."""
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class PixelShuffle(Cell):
 
 
 class PixelUnshuffle(Cell):
-    """Space gathered into channels: (*, C, H r, W r) to (*, C r^2, H, W)."""
+    """Pixel unshuffle: moves space to channels, (*, C, H r, W r) to (*, C r^2, H, W)."""
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class PixelUnshuffle(Cell):
 
 
 class ChannelShuffle(Cell):
-    """The channels (axis 1) of `groups` groups dealt out in turn (Zhang et al. 2017)."""
+    """Channel shuffle: interleaves `groups` groups of channels on axis 1 (Zhang et al. 2017)."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -99,7 +99,7 @@ class ChannelShuffle(Cell):
 
 
 class CentralCrop(Cell):
-    """The middle `central_fraction` of the height and width of (C, H, W) or (N, C, H, W)."""
+    """Crops the central `central_fraction` of the height and width, (C, H, W) or (N, C, H, W)."""
 
     def __init__(self, central_fraction: float) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class CentralCrop(Cell):
 
 
 class ImageGradients(Cell):
-    """How images (N, C, H, W) change from row to row and from column to column."""
+    """Image gradients: differences of (N, C, H, W) between rows and between columns."""
 
     def construct(self, images: Any) -> tuple[Any, Any]:
         check_rank("ImageGradients", images, 4)
@@ -135,7 +135,7 @@ def _differences(images: Any, axis: int) -> Any:
 
 
 class PSNR(Cell):
-    """The peak signal-to-noise ratio of two batches of images, in decibels."""
+    """Peak signal-to-noise ratio of two batches of images, in decibels."""
 
     def __init__(self, max_val: float = 1.0) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class PSNR(Cell):
 
 
 class _Similarity(Cell):
-    """What SSIM and MSSSIM share: one scale of structural similarity."""
+    """The base of SSIM and MSSSIM: structural similarity at one scale."""
 
     def __init__(
         self, max_val: float, filter_size: int, filter_sigma: float, k1: float, k2: float
@@ -167,7 +167,7 @@ class _Similarity(Cell):
         self.mean = ReduceMean()
 
     def _compare(self, blur: Cell, x: Any, y: Any) -> tuple[Any, Any]:
-        """The likeness of images, and that of their contrast and structure, for each channel."""
+        """The SSIM of images, and its contrast-structure term, for each channel."""
         shape = x.shape
         x = reshape(x, (shape[0] * shape[1], 1, *shape[2:]))
         y = reshape(y, (shape[0] * shape[1], 1, *shape[2:]))
@@ -178,12 +178,12 @@ class _Similarity(Cell):
         covariance = blur(x * y) * 2.0 - product
         variance = blur(square(x) + square(y)) - squares
         structure = (covariance + c2) / (variance + c2)
-        likeness = self.mean(luminance * structure, (-3, -2, -1))
+        similarity = self.mean(luminance * structure, (-3, -2, -1))
         contrast = self.mean(structure, (-3, -2, -1))
-        return reshape(likeness, shape[:2]), reshape(contrast, shape[:2])
+        return reshape(similarity, shape[:2]), reshape(contrast, shape[:2])
 
     def _blur(self) -> Conv2d:
-        """A convolution with a Gaussian window, which is not trained."""
+        """A convolution with a Gaussian window, which is not trainable."""
         window = Tensor(_gaussian(self.filter_size, self.filter_sigma))
         blur = Conv2d(1, 1, self.filter_size, pad_mode="valid", weight_init=window)
         blur.weight.requires_grad = False
@@ -191,7 +191,7 @@ class _Similarity(Cell):
 
 
 class SSIM(_Similarity):
-    """The structural similarity of two batches of images (Wang et al. 2004)."""
+    """Structural similarity (SSIM) of two batches of images (Wang et al. 2004)."""
 
     def __init__(
         self,
@@ -206,14 +206,14 @@ class SSIM(_Similarity):
 
     def construct(self, img1: Any, img2: Any) -> Any:
         _check_pair("SSIM", img1, img2, self.filter_size)
-        likeness, _ = self._compare(
+        similarity, _ = self._compare(
             self.conv, cast(img1, dtypes.float32), cast(img2, dtypes.float32)
         )
-        return self.mean(likeness, -1)
+        return self.mean(similarity, -1)
 
 
 class MSSSIM(_Similarity):
-    """SSIM over several scales, each half as large as the one before (Wang et al. 2003)."""
+    """Multi-scale SSIM; each scale halves the resolution (Wang et al. 2003)."""
 
     def __init__(
         self,
@@ -242,19 +242,19 @@ class MSSSIM(_Similarity):
         for scale, blur in enumerate(self.multi_convs_list):
             if scale > 0:
                 x, y = self.avg_pool(x), self.avg_pool(y)
-            likeness, contrast = self._compare(blur, x, y)
+            similarity, contrast = self._compare(blur, x, y)
             measures.append(contrast)
-        measures[-1] = likeness
+        measures[-1] = similarity
         joined = pow(self.relu(stack(measures, -1)), self.power_factors)
         return self.mean(self.product(joined, -1), -1)
 
 
 def _gaussian(size: int, sigma: float) -> np.ndarray:
-    """A bell of `size` x `size` numbers whose sum is 1, as a convolution weight."""
-    places = np.arange(size) - (size - 1) / 2
-    row = -np.square(places) / (2 * sigma**2)
-    bell = np.exp(row[:, None] + row[None, :])
-    return (bell / bell.sum()).astype(np.float32).reshape(1, 1, size, size)
+    """A Gaussian window of `size` x `size` values with sum 1, as a convolution weight."""
+    offsets = np.arange(size) - (size - 1) / 2
+    row = -np.square(offsets) / (2 * sigma**2)
+    window = np.exp(row[:, None] + row[None, :])
+    return (window / window.sum()).astype(np.float32).reshape(1, 1, size, size)
 
 
 def _check_peak(owner: str, max_val: Any) -> float:
@@ -270,13 +270,13 @@ def _check_pair(owner: str, img1: Any, img2: Any, filter_size: int = 1) -> None:
     if img1.dtype is not img2.dtype:
         raise problem(
             TypeError,
-            f"{owner}: the images must be of one dtype",
+            f"{owner}: the images must have the same dtype",
             got=f"{img1.dtype} and {img2.dtype}",
         )
     if img1.shape != img2.shape:
         raise problem(
             ValueError,
-            f"{owner}: the images must be of one shape",
+            f"{owner}: the images must have the same shape",
             got=f"{img1.shape} and {img2.shape}",
         )
     if min(img1.shape[2:]) < filter_size:

@@ -1,4 +1,4 @@
-"""Layers that are one mathematical function: norms, moments, products, triangles."""
+"""Mathematical layers: norms, moments, matrix products, and triangular matrices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class Norm(Cell):
-    """The Euclidean norm along `axis`, or of the whole tensor."""
+    """Euclidean norm along `axis`, or of the whole tensor."""
 
     def __init__(self, axis: Any = (), keep_dims: bool = False) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class Norm(Cell):
 
 
 class ClipByNorm(Cell):
-    """x scaled down where its Euclidean norm along `axis` is above `clip_norm`."""
+    """Scales x down where its Euclidean norm along `axis` exceeds `clip_norm`."""
 
     def __init__(self, axis: Any = None) -> None:
         super().__init__()
@@ -56,13 +56,13 @@ class ClipByNorm(Cell):
 
 
 def clipped(x: Any, clip_norm: Any, axis: Any) -> Any:
-    """`x` scaled down where its Euclidean norm along `axis` is above `clip_norm`."""
+    """Scale `x` down where its Euclidean norm along `axis` exceeds `clip_norm`."""
     norm = sqrt(ReduceSum.of(True)(square(x), axis))
     return x * clip_norm / maximum(norm, clip_norm)
 
 
 class Range(Cell):
-    """The numbers from `start` up to but without `limit`, `delta` apart."""
+    """The values from `start` up to but excluding `limit`, in steps of `delta`."""
 
     def __init__(self, start: Any, limit: Any = None, delta: Any = 1) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class Range(Cell):
 
 
 class Roll(Cell):
-    """Elements moved by `shift` places along `axis`; those that fall off come back in front."""
+    """Shifts elements cyclically by `shift` along `axis`."""
 
     def __init__(self, shift: Any, axis: Any) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Roll(Cell):
         if len(self.shift) != len(self.axis):
             raise problem(
                 ValueError,
-                "Roll: 'shift' and 'axis' must be of one length",
+                "Roll: 'shift' and 'axis' must have the same length",
                 got=f"{len(self.shift)} shifts and {len(self.axis)} axes",
             )
 
@@ -106,7 +106,7 @@ def _as_ints(argument: str, value: Any) -> tuple[int, ...]:
 
 
 class Tril(Cell):
-    """The lower triangle, up to the diagonal `k`; the rest is 0."""
+    """Lower triangle up to the diagonal `k`; other elements are 0."""
 
     def construct(self, x: Any, k: int = 0) -> Any:
         if not is_int(k):
@@ -115,7 +115,7 @@ class Tril(Cell):
 
 
 class Triu(Cell):
-    """The upper triangle, from the diagonal `k` on; the rest is 0."""
+    """Upper triangle from the diagonal `k`; other elements are 0."""
 
     def construct(self, x: Any, k: int = 0) -> Any:
         if not is_int(k):
@@ -124,7 +124,7 @@ class Triu(Cell):
 
 
 class MatMul(Cell):
-    """The matrix product, over batches where the inputs have more than two axes."""
+    """Matrix product, batched for inputs with more than two axes."""
 
     def __init__(self, transpose_x1: bool = False, transpose_x2: bool = False) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class MatMul(Cell):
 
 
 class Moments(Cell):
-    """The mean and the variance along `axis`, or of the whole tensor."""
+    """Mean and variance along `axis`, or of the whole tensor."""
 
     def __init__(self, axis: Any = None, keep_dims: bool | None = None) -> None:
         super().__init__()
@@ -161,7 +161,7 @@ class Moments(Cell):
 
 
 class ReduceLogSumExp(Cell):
-    """The logarithm of the sum of exponentials along `axis`."""
+    """Logarithm of the sum of exponentials along `axis`."""
 
     def __init__(self, axis: Any, keep_dims: bool = False) -> None:
         super().__init__()
@@ -173,7 +173,7 @@ class ReduceLogSumExp(Cell):
 
 
 class L1Regularizer(Cell):
-    """`scale` times the sum of the weights' absolute values."""
+    """L1 regularization: `scale` times the sum of absolute values of the weights."""
 
     def __init__(self, scale: float) -> None:
         super().__init__()

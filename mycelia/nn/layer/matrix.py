@@ -1,4 +1,4 @@
-"""Layers of matrices: determinant, inverse, diagonals."""
+"""Matrix layers: determinant, inverse, and diagonals."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from mycelia.nn.cell import Cell
 
 
 class MatDet(Cell):
-    """The determinant of each matrix."""
+    """Determinant of each matrix."""
 
     def construct(self, a: Any) -> Any:
         return ops.det(a)
 
 
 class MatInverse(Cell):
-    """The inverse of each matrix."""
+    """Inverse of each matrix."""
 
     def construct(self, a: Any) -> Any:
         return ops.inverse(a)
 
 
 class MatrixDiag(Cell):
-    """Matrices with the rows of x on their diagonals."""
+    """Diagonal matrices from the last axis of x."""
 
     def construct(self, input_x: Any) -> Any:
         return ops.matrix_diag(input_x)
 
 
 class MatrixDiagPart(Cell):
-    """The diagonal of each matrix."""
+    """Diagonal of each matrix."""
 
     def construct(self, input_x: Any) -> Any:
         return ops.diagonal(input_x, 0, -2, -1)
 
 
 class MatrixSetDiag(Cell):
-    """Matrices with other diagonals."""
+    """Replaces the diagonal of each matrix."""
 
     def construct(self, input_x: Any, diagonal: Any) -> Any:
         return ops.matrix_set_diag(input_x, diagonal)

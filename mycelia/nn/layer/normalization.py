@@ -1,4 +1,4 @@
-"""Normalization layers: over batches, layers, groups, instances, channels."""
+"""Normalization layers: batch, layer, group, instance, and local response normalization."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from mycelia.tensor.parameter import Parameter
 
 
 class _MovingStatisticsNorm(Cell):
-    """What the layers with moving statistics share: four parameters, one value a channel each."""
+    """The base of layers with moving statistics: four parameters with one value per channel."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class _MovingStatisticsNorm(Cell):
         self.gamma = self._filled(gamma_init, "gamma", dtype, affine)
         self.beta = self._filled(beta_init, "beta", dtype, affine)
 
-    # The statistics keep their own dtype under `to_float`: a cast copy could not be updated.
+    # The statistics keep their dtype under `to_float`: a cast copy could not be updated.
 
     @property
     def moving_mean(self) -> Parameter:
@@ -78,10 +78,10 @@ class _MovingStatisticsNorm(Cell):
 
 
 class _BatchNormLayer(_MovingStatisticsNorm):
-    """What the batch normalizations share.
+    """The base of batch normalizations.
 
-    The moving statistics become momentum x old + (1 - momentum) x new when batch statistics are
-    used: in training, or always or never as `use_batch_statistics` says.
+    When batch statistics are used, the moving statistics become momentum x old + (1 - momentum) x
+    new: by default in training; `use_batch_statistics` selects always or never.
     """
 
     ranks: tuple[int, ...] = (4,)
@@ -146,7 +146,7 @@ class BatchNorm2d(_BatchNormLayer):
 
 
 class SyncBatchNorm(_BatchNormLayer):
-    """Batch normalization with statistics of the whole batch, wherever its parts are computed."""
+    """Batch normalization with the statistics of the whole batch, across all devices."""
 
     ranks = (2, 4)
 
@@ -203,7 +203,7 @@ class BatchNorm3d(Cell):
 
 
 class LayerNorm(Cell):
-    """Normalization over the axes from `begin_norm_axis` on (Ba et al. 2016)."""
+    """Layer normalization over the axes from `begin_norm_axis` to the last (Ba et al. 2016)."""
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class LayerNorm(Cell):
 
 
 class RMSNorm(Cell):
-    """x divided by its root mean square over the last axes (Zhang and Sennrich 2019)."""
+    """Root mean square normalization over the last axes (Zhang and Sennrich 2019)."""
 
     def __init__(
         self,
@@ -268,14 +268,14 @@ def _check_normalized_shape(owner: str, shape: Any) -> Any:
     if not shape:
         raise problem(
             ValueError,
-            f"{owner}: the normalized_shape must name at least one dimension",
+            f"{owner}: the normalized_shape must have at least one dimension",
             got=f"{shape}",
         )
     return shape
 
 
 class GroupNorm(Cell):
-    """Normalization of the channels of each of `num_groups` groups together (Wu and He 2018)."""
+    """Group normalization: channels are normalized in `num_groups` groups (Wu and He 2018)."""
 
     def __init__(
         self,
@@ -293,7 +293,7 @@ class GroupNorm(Cell):
         if num_channels % num_groups:
             raise problem(
                 ValueError,
-                "GroupNorm: the 'num_channels' must be divided by 'num_groups'",
+                "GroupNorm: the 'num_channels' must be divisible by 'num_groups'",
                 got=f"{num_channels} channels and {num_groups} groups",
             )
         self.eps = check_instance("GroupNorm", "eps", eps, float)
@@ -312,9 +312,9 @@ class GroupNorm(Cell):
 
 
 class _InstanceNormLayer(_MovingStatisticsNorm):
-    """What the instance normalizations share (Ulyanov et al. 2016).
+    """The base of instance normalizations (Ulyanov et al. 2016).
 
-    Statistics are those of each sample and channel, in training and inference; the moving ones
+    Statistics are computed per sample and channel, in training and inference; the moving ones
     become (1 - momentum) x old + momentum x new.
     """
 
@@ -364,7 +364,7 @@ class InstanceNorm3d(_InstanceNormLayer):
 
 
 class LRN(Cell):
-    """Each value divided by a power of the squares near it, across channels (Krizhevsky 2012)."""
+    """Local response normalization across channels (Krizhevsky et al. 2012)."""
 
     def __init__(
         self,

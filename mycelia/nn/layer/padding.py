@@ -1,4 +1,4 @@
-"""Padding layers: with a constant, by reflection, by replication."""
+"""Padding layers: constant, zero, reflection, and replication."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _sides(owner: str, padding: Any, dimensions: int) -> tuple[int, ...]:
 
 
 class _ConstantPadLayer(Cell):
-    """What the constant paddings share."""
+    """The base of constant padding layers."""
 
     dimensions = 1
 
@@ -46,23 +46,23 @@ class _ConstantPadLayer(Cell):
 
 
 class ConstantPad1d(_ConstantPadLayer):
-    """The last axis made wider with `value`; negative paddings cut."""
+    """Pads the last axis with `value`; negative paddings crop."""
 
 
 class ConstantPad2d(_ConstantPadLayer):
-    """The last two axes made wider with `value`; negative paddings cut."""
+    """Pads the last two axes with `value`; negative paddings crop."""
 
     dimensions = 2
 
 
 class ConstantPad3d(_ConstantPadLayer):
-    """The last three axes made wider with `value`; negative paddings cut."""
+    """Pads the last three axes with `value`; negative paddings crop."""
 
     dimensions = 3
 
 
 class ZeroPad2d(_ConstantPadLayer):
-    """The last two axes made wider with zeros; negative paddings cut."""
+    """Pads the last two axes with zeros; negative paddings crop."""
 
     dimensions = 2
 
@@ -71,7 +71,7 @@ class ZeroPad2d(_ConstantPadLayer):
 
 
 class _ReflectionPadLayer(Cell):
-    """What the reflecting paddings share."""
+    """The base of reflection padding layers."""
 
     dimensions = 1
 
@@ -94,23 +94,23 @@ class _ReflectionPadLayer(Cell):
 
 
 class ReflectionPad1d(_ReflectionPadLayer):
-    """The last axis made wider with what lies on the other side of its border."""
+    """Pads the last axis by reflection at the border."""
 
 
 class ReflectionPad2d(_ReflectionPadLayer):
-    """The last two axes made wider with what lies on the other side of their borders."""
+    """Pads the last two axes by reflection at the border."""
 
     dimensions = 2
 
 
 class ReflectionPad3d(_ReflectionPadLayer):
-    """The last three axes made wider with what lies on the other side of their borders."""
+    """Pads the last three axes by reflection at the border."""
 
     dimensions = 3
 
 
 class _ReplicationPadLayer(Cell):
-    """What the replicating paddings share."""
+    """The base of replication padding layers."""
 
     dimensions = 1
 
@@ -123,16 +123,16 @@ class _ReplicationPadLayer(Cell):
 
 
 class ReplicationPad1d(_ReplicationPadLayer):
-    """The last axis made wider with its border elements."""
+    """Pads the last axis with its border elements."""
 
 
 class ReplicationPad2d(_ReplicationPadLayer):
-    """The last two axes made wider with their border elements."""
+    """Pads the last two axes with their border elements."""
 
     dimensions = 2
 
 
 class ReplicationPad3d(_ReplicationPadLayer):
-    """The last three axes made wider with their border elements."""
+    """Pads the last three axes with their border elements."""
 
     dimensions = 3

@@ -1,4 +1,4 @@
-"""Pooling layers: maxima, means and power means under a sliding window."""
+"""Pooling layers: maxima, means, and power means over a sliding window."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.ops.shapes.reshape import expand_dims, squeeze
 
 
 class _PoolingLayer(Cell):
-    """What the pooling layers share: a window, and how it prints."""
+    """The base of pooling layers: the window, and its repr."""
 
     def __init__(
         self, kernel_size: Any, stride: Any, pad_mode: Any, data_format: str = "NCHW"
@@ -41,14 +41,14 @@ class _PoolingLayer(Cell):
 
 
 def _row(owner: str, argument: str, value: Any) -> int:
-    """The one number of a layer over sequences, given as an int or alone in a tuple."""
+    """The setting of a 1D layer, an int or a tuple of one int."""
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
     return check_int(owner, argument, value)
 
 
 def _ints(owner: str, argument: str, value: Any, length: int) -> tuple[int, ...]:
-    """A number for all axes, alone or in a tuple, or one for each axis."""
+    """One int for all axes, plain or in a tuple, or one int for each axis."""
     if is_int(value):
         value = (value,)
     if not isinstance(value, tuple) or not all(map(is_int, value)):
@@ -59,7 +59,7 @@ def _ints(owner: str, argument: str, value: Any, length: int) -> tuple[int, ...]
 
 
 class _MaxPoolLayer(_PoolingLayer):
-    """Maxima of images; only the explicit padding mode knows dilation, places and ceil mode."""
+    """The base of max pooling; dilation, indices, and ceil mode need pad_mode "pad"."""
 
     def _prepare(self, padding: Any, dilation: Any, return_indices: bool, ceil_mode: bool) -> None:
         owner = type(self).__name__
@@ -78,7 +78,7 @@ class _MaxPoolLayer(_PoolingLayer):
         self.max_pool = MaxPool(self.kernel, self.step, self.pad_mode, self.format)
 
     def _pooled(self, x: Any) -> Any:
-        """The maxima of (N, C, H, W), and their places if asked for."""
+        """The maxima of (N, C, H, W), and their indices if requested."""
         if not self.explicit:
             return self.max_pool(x)
         return max_pool2d(
@@ -106,7 +106,7 @@ def _needs_pad_mode(owner: str, pad_mode: str) -> ValueError:
 
 
 class MaxPool2d(_MaxPoolLayer):
-    """The maxima of images (N, C, H, W) or (C, H, W) under a sliding window."""
+    """2D max pooling over images (N, C, H, W) or (C, H, W)."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class MaxPool2d(_MaxPoolLayer):
 
 
 class MaxPool1d(_MaxPoolLayer):
-    """The maxima of sequences (N, C, L) or (C, L) under a sliding window."""
+    """1D max pooling over sequences (N, C, L) or (C, L)."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class MaxPool1d(_MaxPoolLayer):
 
 
 class MaxPool3d(_PoolingLayer):
-    """The maxima of volumes (N, C, D, H, W) or (C, D, H, W) under a sliding window."""
+    """3D max pooling over volumes (N, C, D, H, W) or (C, D, H, W)."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class MaxPool3d(_PoolingLayer):
 
 
 class _AvgPoolLayer(_PoolingLayer):
-    """Means over images, computed as a pooling of volumes where the plain rule does not do."""
+    """The base of average pooling over images; options beyond the basic ones use 3D pooling."""
 
     def _prepare(
         self, padding: tuple[int, int], ceil_mode: bool, count_include_pad: bool, divisor: Any
@@ -260,13 +260,13 @@ def _check_mean_padding(
     if any(2 * pad > size for pad, size in zip(pads, kernel, strict=True)):
         raise problem(
             ValueError,
-            f"{owner}: the 'padding' is more than half of the kernel",
+            f"{owner}: the 'padding' must be at most half of the kernel",
             got=f"padding {pads} and kernel {kernel}",
         )
 
 
 class AvgPool2d(_AvgPoolLayer):
-    """The means of images (N, C, H, W) or (C, H, W) under a sliding window."""
+    """2D average pooling over images (N, C, H, W) or (C, H, W)."""
 
     def __init__(
         self,
@@ -291,7 +291,7 @@ class AvgPool2d(_AvgPoolLayer):
 
 
 class AvgPool1d(_AvgPoolLayer):
-    """The means of sequences (N, C, L) or (C, L) under a sliding window."""
+    """1D average pooling over sequences (N, C, L) or (C, L)."""
 
     def __init__(
         self,
@@ -322,7 +322,7 @@ class AvgPool1d(_AvgPoolLayer):
 
 
 class AvgPool3d(_PoolingLayer):
-    """The means of volumes (N, C, D, H, W) or (C, D, H, W) under a sliding window."""
+    """3D average pooling over volumes (N, C, D, H, W) or (C, D, H, W)."""
 
     def __init__(
         self,
@@ -353,7 +353,7 @@ class AvgPool3d(_PoolingLayer):
 
 
 class _LPPoolLayer(Cell):
-    """What the power means share."""
+    """The base of power-average (Lp) pooling layers."""
 
     def __init__(
         self, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
@@ -368,14 +368,14 @@ class _LPPoolLayer(Cell):
 
 
 class LPPool1d(_LPPoolLayer):
-    """The power means of sequences: the p-th root of the sum of p-th powers in each window."""
+    """1D power-average pooling: the p-th root of the sum of p-th powers in each window."""
 
     def construct(self, x: Any) -> Any:
         return lp_pool1d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
 
 
 class LPPool2d(_LPPoolLayer):
-    """The power means of images: the p-th root of the sum of p-th powers in each window."""
+    """2D power-average pooling: the p-th root of the sum of p-th powers in each window."""
 
     def construct(self, x: Any) -> Any:
         return lp_pool2d(x, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)

@@ -1,4 +1,4 @@
-"""Recurrent layers: whole sequences, several layers, one or both directions."""
+"""Recurrent layers (RNN, GRU, LSTM) over whole sequences, with several layers and directions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LISTS = ("w_ih_list", "w_hh_list", "b_ih_list", "b_hh_list")
 
 
 class _RecurrentLayer(Cell):
-    """What the layers share. `step` runs one layer in one direction.
+    """The base of recurrent layers. `step` runs one layer in one direction.
 
     Sequences are (time, batch, features), or (batch, time, features) with `batch_first`. States
-    are (layers * directions, batch, hidden). With `seq_length`, one number for each sequence,
-    outputs after its end are 0 and the last state is the one at its end.
+    are (layers * directions, batch, hidden). `seq_length` is the length of each sequence: outputs
+    beyond it are 0, and the last state is the one at the end of the sequence.
     """
 
     gates: ClassVar[int]
@@ -62,7 +62,7 @@ class _RecurrentLayer(Cell):
         self._make_weights(dtype)
 
     def _make_weights(self, dtype: Any) -> None:
-        """Make the parameters in the order of checkpoints: kind by kind, then layer by layer."""
+        """Create the parameters in the order of checkpoints: by kind, then by layer."""
         size = self.gates * self.hidden_size
         bound = Uniform(1 / math.sqrt(self.hidden_size))
         kinds = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -78,14 +78,14 @@ class _RecurrentLayer(Cell):
                     setattr(self, name, Parameter(initializer(bound, shape, dtype), name=name))
 
     def _kind(self, kind: str) -> ParameterTuple:
-        """The parameters of one kind, layer by layer."""
-        places = [
+        """The parameters of one kind, in the order of layers."""
+        suffixes = [
             f"l{n}{direction}" for n in range(self.num_layers) for direction in self._directions
         ]
-        return ParameterTuple(getattr(self, f"{kind}_{place}") for place in places)
+        return ParameterTuple(getattr(self, f"{kind}_{suffix}") for suffix in suffixes)
 
     def _set_kind(self, kind: str, values: Any) -> None:
-        """Put other parameters in their places; they keep the names of the layer."""
+        """Set the values of the parameters of one kind; their names do not change."""
         own = self._kind(kind)
         if len(values) != len(own):
             raise wrong_value(type(self).__name__, kind, values, f"{len(own)} parameters")
@@ -138,32 +138,32 @@ class _RecurrentLayer(Cell):
         return x, (joined if self.states > 1 else joined[0])
 
     def _run(self, x: Any, state: Any, layer: int, direction: str, lengths: Any) -> tuple[Any, ...]:
-        """One layer in one direction: its output and its last state."""
+        """Run one layer in one direction; returns its output and its last state."""
         weights = self._weights(f"l{layer}{direction}", x.dtype)
         if not direction:
             return self.step(x, *state, *weights, lengths)[:-1]
         output, *last, _ = self.step(_backwards(x, lengths), *state, *weights, lengths)
         return _backwards(output, lengths), *last
 
-    def _weights(self, place: str, dtype: Any) -> tuple[Any, ...]:
-        weight_ih = cast(getattr(self, f"weight_ih_{place}"), dtype)
-        weight_hh = cast(getattr(self, f"weight_hh_{place}"), dtype)
+    def _weights(self, suffix: str, dtype: Any) -> tuple[Any, ...]:
+        weight_ih = cast(getattr(self, f"weight_ih_{suffix}"), dtype)
+        weight_hh = cast(getattr(self, f"weight_hh_{suffix}"), dtype)
         if not self.has_bias:
             return weight_ih, weight_hh, None, None
-        bias_ih = cast(getattr(self, f"bias_ih_{place}"), dtype)
-        bias_hh = cast(getattr(self, f"bias_hh_{place}"), dtype)
+        bias_ih = cast(getattr(self, f"bias_ih_{suffix}"), dtype)
+        bias_hh = cast(getattr(self, f"bias_hh_{suffix}"), dtype)
         return weight_ih, weight_hh, bias_ih, bias_hh
 
     def _initial_states(self, x: Any, hx: Any) -> Any:
-        """The states that each layer and direction starts from, one tuple for each."""
+        """The initial states, one tuple for each layer and direction."""
         count = self.num_layers * len(self._directions)
         batch = x.shape[1]
         if hx is None:
             zero = zeros((batch, self.hidden_size), x.dtype)
             return [(zero,) * self.states] * count
-        given = hx if self.states > 1 else (hx,)
-        self._check_states(given, (count, batch, self.hidden_size))
-        return list(zip(*[unstack(cast(state, x.dtype), 0) for state in given], strict=True))
+        initial = hx if self.states > 1 else (hx,)
+        self._check_states(initial, (count, batch, self.hidden_size))
+        return list(zip(*[unstack(cast(state, x.dtype), 0) for state in initial], strict=True))
 
     def _check_input(self, x: Any) -> None:
         owner = type(self).__name__
@@ -196,13 +196,13 @@ class _RecurrentLayer(Cell):
         if lengths is not None and lengths.shape != (x.shape[1],):
             raise problem(
                 ValueError,
-                f"For '{type(self).__name__}', there must be one seq_length for each sequence",
+                f"For '{type(self).__name__}', each sequence needs one seq_length",
                 got=f"seq_length of shape {lengths.shape} for a batch of {x.shape[1]}",
             )
 
 
 class RNN(_RecurrentLayer):
-    """The plain recurrent layer: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu."""
+    """Elman RNN layer: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu."""
 
     gates = 1
 
@@ -213,7 +213,7 @@ class RNN(_RecurrentLayer):
 
 
 class GRU(_RecurrentLayer):
-    """Gated recurrent units; gates in the order reset, update, new."""
+    """Gated recurrent unit (GRU) layer; gates are in the order reset, update, new."""
 
     gates = 3
 
@@ -223,9 +223,9 @@ class GRU(_RecurrentLayer):
 
 
 class LSTM(_RecurrentLayer):
-    """Long short-term memory; gates in the order input, forget, cell, output.
+    """Long short-term memory (LSTM) layer; gates are in the order input, forget, cell, output.
 
-    The state is a tuple of hidden state and memory.
+    The state is a tuple of hidden state and cell state.
     """
 
     gates = 4
@@ -237,7 +237,7 @@ class LSTM(_RecurrentLayer):
 
 
 def _backwards(x: Any, lengths: Any) -> Any:
-    """A (time, batch, features) sequence from its end to its start; what follows the end stays."""
+    """Reverse a (time, batch, features) sequence up to its length; padding stays in place."""
     if lengths is None:
         return reverse(x, (0,))
     return reverse_sequence(x, lengths, 0, 1)

@@ -1,4 +1,4 @@
-"""Recurrent cells: one step in time."""
+"""Recurrent cells (RNN, GRU, LSTM), which compute one time step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NONLINEARITIES = ("tanh", "relu")
 
 
 class _RecurrentCell(Cell):
-    """The weights all recurrent cells have, and the checks of their inputs."""
+    """The base of recurrent cells: weights, and checks of the inputs."""
 
     gates: ClassVar[int]
 
@@ -40,7 +40,7 @@ class _RecurrentCell(Cell):
             self.bias_hh = Parameter(initializer(bound, (size,), dtype))
 
     def _sequence_of_one(self, x: Any) -> Any:
-        """`x` as a sequence of one step, which the operators take."""
+        """`x` as a sequence of one step, the form that the operators expect."""
         if not isinstance(x, Tensor) or not x.dtype.is_float:
             raise wrong_type(type(self).__name__, "x", x, "a Tensor of floats")
         if x.ndim != 2:
@@ -63,7 +63,7 @@ class _RecurrentCell(Cell):
 
 
 class RNNCell(_RecurrentCell):
-    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu."""
+    """Elman RNN cell: h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or with relu."""
 
     gates = 1
 
@@ -81,16 +81,16 @@ class RNNCell(_RecurrentCell):
         self._step = RNNLayer(nonlinearity)
 
     def construct(self, x: Any, hx: Any) -> Any:
-        moment = self._sequence_of_one(x)
+        sequence = self._sequence_of_one(x)
         self._check_state("hx", hx, x)
         _, hidden, _ = self._step(
-            moment, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
+            sequence, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
         )
         return hidden
 
 
 class GRUCell(_RecurrentCell):
-    """A gated recurrent unit; gates in the order reset, update, new."""
+    """Gated recurrent unit (GRU) cell; gates are in the order reset, update, new."""
 
     gates = 3
 
@@ -105,16 +105,16 @@ class GRUCell(_RecurrentCell):
         self._step = GRULayer()
 
     def construct(self, x: Any, hx: Any) -> Any:
-        moment = self._sequence_of_one(x)
+        sequence = self._sequence_of_one(x)
         self._check_state("hx", hx, x)
         _, hidden, _ = self._step(
-            moment, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
+            sequence, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
         )
         return hidden
 
 
 class LSTMCell(_RecurrentCell):
-    """Long short-term memory; gates in the order input, forget, cell, output."""
+    """Long short-term memory (LSTM) cell; gates are in the order input, forget, cell, output."""
 
     gates = 4
 
@@ -129,11 +129,11 @@ class LSTMCell(_RecurrentCell):
         self._step = LSTMLayer()
 
     def construct(self, x: Any, hx: Any) -> tuple[Any, Any]:
-        moment = self._sequence_of_one(x)
+        sequence = self._sequence_of_one(x)
         check_instance("LSTMCell", "hx", hx, tuple)
         self._check_state("hx[0]", hx[0], x)
         self._check_state("hx[1]", hx[1], x)
         _, hidden, memory, _ = self._step(
-            moment, *hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
+            sequence, *hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None
         )
         return hidden, memory

@@ -1,4 +1,4 @@
-"""Layers of COOTensors."""
+"""Layers for sparse tensors (COOTensor)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.tensor.sparse_matrix import COOTensor
 
 
 class SparseToDense(Cell):
-    """The whole tensor of a COOTensor."""
+    """Converts a COOTensor to a dense tensor."""
 
     def construct(self, sparse_tensor: Any) -> Any:
         if not isinstance(sparse_tensor, COOTensor):
@@ -21,7 +21,7 @@ class SparseToDense(Cell):
 
 
 class SparseTensorDenseMatmul(Cell):
-    """The product of a matrix with few numbers and a dense one, either turned first."""
+    """Product of a sparse and a dense matrix, optionally with adjoints."""
 
     def __init__(self, adjoint_st: bool = False, adjoint_dt: bool = False) -> None:
         super().__init__()

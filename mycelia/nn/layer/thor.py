@@ -1,4 +1,4 @@
-"""Layers made to be watched by THOR from the start, by their own names."""
+"""Layers that THOR watches from their creation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.nn.layer.embedding import Embedding, EmbeddingLookup
 
 
 class DenseThor(Dense):
-    """A Dense whose curvature THOR sees."""
+    """Dense with a curvature probe for THOR."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class DenseThor(Dense):
 
 
 class Conv2dThor(Conv2d):
-    """A Conv2d whose curvature THOR sees, unless its channels are in groups."""
+    """Conv2d with a curvature probe for THOR, unless its channels are grouped."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Conv2dThor(Conv2d):
 
 
 class EmbeddingThor(Embedding):
-    """An Embedding whose curvature THOR sees, unless it multiplies by one-hot rows."""
+    """Embedding with a curvature probe for THOR, unless `use_one_hot`."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class EmbeddingThor(Embedding):
 
 
 class EmbeddingLookupThor(EmbeddingLookup):
-    """An EmbeddingLookup whose curvature THOR sees."""
+    """EmbeddingLookup with a curvature probe for THOR."""
 
     def __init__(
         self,

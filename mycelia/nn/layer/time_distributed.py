@@ -1,4 +1,4 @@
-"""A layer for every step of a sequence."""
+"""The TimeDistributed layer: a layer applied to each time step."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mycelia.nn.cell import Cell
 
 
 class TimeDistributed(Cell):
-    """`layer` for each step along `time_axis`.
+    """Applies `layer` to each step along `time_axis`.
 
-    With `reshape_with_axis`, an axis whose elements the layer treats alike, steps and that axis
-    become one, and the layer runs once.
+    `reshape_with_axis` is an axis over whose elements the layer works independently, such as the
+    batch axis; the layer then runs once on both axes merged.
     """
 
     def __init__(self, layer: Any, time_axis: int, reshape_with_axis: int | None = None) -> None:
@@ -34,14 +34,14 @@ class TimeDistributed(Cell):
         if self.reshape_with_axis is None:
             steps = ops.unbind(inputs, time)
             return ops.stack(tuple(self.layer(step) for step in steps), time)
-        alike = normalize_axis(self.reshape_with_axis, inputs.ndim, "TimeDistributed")
-        return self._at_once(inputs, time, alike)
+        batch = normalize_axis(self.reshape_with_axis, inputs.ndim, "TimeDistributed")
+        return self._merged(inputs, time, batch)
 
-    def _at_once(self, inputs: Any, time: int, alike: int) -> Any:
-        sizes = inputs.shape[time], inputs.shape[alike]
-        place = alike - (time < alike)
-        first = ops.movedim(inputs, (time, alike), (0, 1))
+    def _merged(self, inputs: Any, time: int, batch: int) -> Any:
+        sizes = inputs.shape[time], inputs.shape[batch]
+        axis = batch - (time < batch)
+        first = ops.movedim(inputs, (time, batch), (0, 1))
         merged = first.reshape(sizes[0] * sizes[1], *first.shape[2:])
-        found = ops.movedim(self.layer(ops.movedim(merged, 0, place)), place, 0)
-        parted = found.reshape(*sizes, *found.shape[1:])
-        return ops.movedim(ops.movedim(parted, 1, place + 1), 0, time)
+        output = ops.movedim(self.layer(ops.movedim(merged, 0, axis)), axis, 0)
+        separated = output.reshape(*sizes, *output.shape[1:])
+        return ops.movedim(ops.movedim(separated, 1, axis + 1), 0, time)

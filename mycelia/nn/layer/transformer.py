@@ -1,4 +1,4 @@
-"""The transformer: stacks of encoder and decoder layers."""
+"""Transformers: stacks of encoder and decoder layers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycelia.tensor.initializer import initializer
 
 
 class TransformerEncoder(Cell):
-    """`num_layers` copies of `encoder_layer` one after the other, then `norm`."""
+    """A stack of `num_layers` copies of `encoder_layer`, followed by `norm`."""
 
     def __init__(self, encoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class TransformerEncoder(Cell):
 
 
 class TransformerDecoder(Cell):
-    """`num_layers` copies of `decoder_layer` one after the other, then `norm`."""
+    """A stack of `num_layers` copies of `decoder_layer`, followed by `norm`."""
 
     def __init__(self, decoder_layer: Cell, num_layers: int, norm: Cell | None = None) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class TransformerDecoder(Cell):
 
 
 class Transformer(Cell):
-    """An encoder and a decoder ("Attention Is All You Need"); either may be the user's own."""
+    """Transformer encoder and decoder ("Attention Is All You Need"); either may be custom."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class Transformer(Cell):
         )
 
     def _reset_matrices(self) -> None:
-        """All matrices start from Xavier's uniform distribution, each copy with its own numbers."""
+        """Initialize all matrices from Xavier's uniform distribution, separately for each copy."""
         for parameter in self.get_parameters():
             if parameter.ndim > 1:
                 parameter.set_data(initializer("xavier_uniform", parameter.shape, parameter.dtype))

@@ -1,4 +1,4 @@
-"""The layers of a transformer: one encoder layer, one decoder layer."""
+"""The encoder and decoder layers of a transformer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
 
 
 class TransformerEncoderLayer(Cell):
-    """Self-attention, then a feed-forward network, each with dropout, a residual and a norm.
+    """Self-attention and a feed-forward network, each with dropout, a residual, and a norm.
 
-    With `norm_first` the norms stand before attention and network, else after the residuals.
+    With `norm_first`, norms come before attention and network (pre-norm), else after the
+    residuals (post-norm).
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class TransformerEncoderLayer(Cell):
 
 
 class TransformerDecoderLayer(Cell):
-    """Self-attention, attention to the encoder's memory, then a feed-forward network."""
+    """Self-attention, attention to the encoder's output, and a feed-forward network."""
 
     def __init__(
         self,
@@ -144,7 +145,7 @@ class TransformerDecoderLayer(Cell):
 
 
 def activation_of(activation: Any) -> Callable[[Any], Any]:
-    """The function that a layer's `activation` argument (a name or a function) stands for."""
+    """The function for a layer's `activation` argument, a name or a function."""
     if isinstance(activation, str):
         if activation not in _ACTIVATIONS:
             raise problem(

@@ -1,4 +1,4 @@
-"""Layers that undo a pooling which told the places of its maxima."""
+"""Max unpooling layers, which invert max pooling with indices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.ops.pooling.max_pool_with_indices import max_unpool1d, max_unpool2d
 
 
 class _MaxUnpoolLayer(Cell):
-    """What the unpooling layers share."""
+    """The base of unpooling layers."""
 
     def __init__(self, kernel_size: Any, stride: Any = None, padding: Any = 0) -> None:
         super().__init__()
@@ -19,21 +19,21 @@ class _MaxUnpoolLayer(Cell):
 
 
 class MaxUnpool1d(_MaxUnpoolLayer):
-    """Numbers put back to their places in sequences, with zeros elsewhere."""
+    """Inverts max pooling of sequences: scatters values to `indices`, with zeros elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool2d(_MaxUnpoolLayer):
-    """Numbers put back to their places in images, with zeros elsewhere."""
+    """Inverts max pooling of images: scatters values to `indices`, with zeros elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool3d(_MaxUnpoolLayer):
-    """Numbers put back to their places in volumes, with zeros elsewhere."""
+    """Inverts max pooling of volumes: scatters values to `indices`, with zeros elsewhere."""
 
     def construct(self, x: Any, indices: Any, output_size: Any = None) -> Any:
         return max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, output_size)

@@ -1,4 +1,4 @@
-"""Losses."""
+"""Loss functions."""
 
 from mycelia.nn.loss.base import LossBase
 from mycelia.nn.loss.classification import (

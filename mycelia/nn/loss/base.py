@@ -1,4 +1,4 @@
-"""The base class of losses: reducing elementwise losses to one number."""
+"""The base class of losses, which reduces elementwise losses to a scalar."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 class LossBase(Cell):
-    """A loss. A subclass computes elementwise losses and gives `self.get_loss` of them.
+    """Base class of losses. Subclasses return `self.get_loss` of their elementwise losses.
 
-    `reduction` says what becomes of them: their `mean`, their `sum`, or `none`.
+    `reduction` is "mean", "sum", or "none", which keeps the elementwise losses.
     """
 
     def __init__(self, reduction: str = "mean") -> None:
@@ -42,7 +42,7 @@ class LossBase(Cell):
         return tuple(range(x.ndim))
 
     def get_loss(self, x: Any, weights: Any = 1.0) -> Any:
-        """The elementwise losses `x` times `weights`, reduced; computed in float32 or wider."""
+        """Multiply elementwise losses by `weights` and reduce them, in float32 or wider."""
         dtype = x.dtype
         wide = accumulation_dtype(dtype)
         x = cast(x, wide)
@@ -60,12 +60,12 @@ class LossBase(Cell):
         raise problem(
             NotImplementedError,
             f"the loss {type(self).__name__} has no construct",
-            fix="define construct(self, logits, labels) and give self.get_loss(...) there",
+            fix="define construct(self, logits, labels) and return self.get_loss(...) there",
         )
 
 
 def accumulation_dtype(dtype: DType) -> DType:
-    """The dtype in which losses of `dtype` are added up: at least float32."""
+    """The dtype in which losses of `dtype` are accumulated: at least float32."""
     return dtype if dtype.is_inexact and dtype.bits >= 32 else float32
 
 
@@ -80,7 +80,7 @@ def check_optional_tensor(owner: str, argument: str, value: Any) -> None:
 
 
 def check_real_float(owner: str, argument: str, value: Any) -> float:
-    """A Python float; losses whose parameters are fractions take no ints."""
+    """Check for a Python float; losses reject ints for these parameters."""
     if not isinstance(value, float):
         raise wrong_type(owner, argument, value, "float")
     return value

@@ -1,4 +1,4 @@
-"""Losses between scores or probabilities and classes."""
+"""Classification losses: cross entropy, NLL, and KL divergence."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """The cross entropy of softmax(logits); `labels` are distributions, or classes if `sparse`."""
+    """Softmax cross entropy; `labels` are distributions, or class indices if `sparse`."""
 
     def __init__(self, sparse: bool = False, reduction: str = "none") -> None:
         super().__init__(reduction)
@@ -46,7 +46,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
 
 class CrossEntropyLoss(LossBase):
-    """The cross entropy of softmax over axis 1; `labels` are classes or distributions."""
+    """Softmax cross entropy over axis 1; `labels` are class indices or distributions."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class CrossEntropyLoss(LossBase):
 
 
 class NLLLoss(LossBase):
-    """Minus the log-probability (axis 1 of `logits`) of the classes in `labels`."""
+    """Negative log-likelihood of the classes `labels` given log-probabilities (axis 1)."""
 
     def __init__(
         self, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
@@ -90,7 +90,7 @@ class NLLLoss(LossBase):
 
 
 class BCELoss(LossBase):
-    """The cross entropy of probabilities `logits` against probabilities `labels`."""
+    """Binary cross entropy of probabilities `logits` with target probabilities `labels`."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -101,7 +101,7 @@ class BCELoss(LossBase):
 
 
 class BCEWithLogitsLoss(LossBase):
-    """The cross entropy of sigmoid(input) against probabilities `target`."""
+    """Binary cross entropy of sigmoid(input) with target probabilities `target`."""
 
     def __init__(self, reduction: str = "mean", weight: Any = None, pos_weight: Any = None) -> None:
         super().__init__(reduction)
@@ -115,9 +115,9 @@ class BCEWithLogitsLoss(LossBase):
 
 
 class KLDivLoss(LossBase):
-    """The Kullback-Leibler divergence; `logits` are log-probabilities, `labels` probabilities.
+    """Kullback-Leibler divergence; `logits` are log-probabilities, `labels` probabilities.
 
-    Besides the usual reductions there is `batchmean`, the sum divided by the batch size.
+    The reduction `batchmean` is also available: the sum divided by the batch size.
     """
 
     def __init__(self, reduction: str = "mean") -> None:

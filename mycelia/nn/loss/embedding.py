@@ -1,4 +1,4 @@
-"""Losses on distances: vectors that should lie near to or far from each other."""
+"""Embedding losses: distances between vectors that should be close or far apart."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _length = LpNorm.of(1)
 
 
 class CosineEmbeddingLoss(LossBase):
-    """1 - cos(x1, x2) where the label is 1, max(0, cos(x1, x2) - margin) where it is -1.
+    """Cosine embedding loss, with the cosine taken along axis 1.
 
-    The cosine is taken along axis 1.
+    It is 1 - cos(x1, x2) for label 1, and max(0, cos(x1, x2) - margin) for label -1.
     """
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
@@ -42,7 +42,7 @@ class CosineEmbeddingLoss(LossBase):
 
 
 class MarginRankingLoss(LossBase):
-    """max(0, -target * (input1 - input2) + margin)."""
+    """Margin ranking loss: max(0, -target * (input1 - input2) + margin)."""
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
         super().__init__(reduction)
@@ -53,7 +53,7 @@ class MarginRankingLoss(LossBase):
 
 
 class TripletMarginLoss(LossBase):
-    """max(0, d(x, positive) - d(x, negative) + margin) with d the p-norm of the difference."""
+    """Triplet loss max(0, d(x, positive) - d(x, negative) + margin), where d is the p-norm."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class TripletMarginLoss(LossBase):
 
 
 class TripletMarginWithDistanceLoss(LossBase):
-    """The triplet margin loss with a distance of the user's; by default the Euclidean one."""
+    """Triplet margin loss with a custom distance function; by default the Euclidean distance."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class TripletMarginWithDistanceLoss(LossBase):
 
 
 class HingeEmbeddingLoss(LossBase):
-    """The logits where the label is 1, max(0, margin - logits) where it is -1."""
+    """Hinge embedding loss: `logits` for label 1, max(0, margin - logits) for label -1."""
 
     def __init__(self, margin: float = 1.0, reduction: str = "mean") -> None:
         super().__init__(reduction)

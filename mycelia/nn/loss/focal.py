@@ -1,4 +1,4 @@
-"""The focal loss: cross entropy that looks at hard examples."""
+"""The focal loss: cross entropy that focuses on hard examples."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from mycelia.ops.shapes.reshape import broadcast_to, cast, reshape, squeeze
 
 
 class FocalLoss(LossBase):
-    """Cross entropy that counts well-classified examples less: -(1 - p)^gamma log p.
+    """Focal loss, which down-weights well-classified examples: -(1 - p)^gamma log p.
 
-    From "Focal Loss for Dense Object Detection". `labels` are classes, with one channel on axis 1,
-    or one-hot with as many channels as `logits`.
+    From "Focal Loss for Dense Object Detection". `labels` are class indices, with one channel on
+    axis 1, or one-hot with as many channels as `logits`.
     """
 
     def __init__(self, weight: Any = None, gamma: float = 2.0, reduction: str = "mean") -> None:

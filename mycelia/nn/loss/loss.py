@@ -1,3 +1,3 @@
-"""The losses under the name of the module that many scripts import them from."""
+"""Re-exports the losses under the module name that many scripts import."""
 
 from mycelia.nn.loss import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Losses that ask scores of right classes to exceed others by a margin."""
+"""Margin losses: the score of the right class should exceed others by a margin."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mycelia.ops.loss.margin import (
 
 
 class SoftMarginLoss(LossBase):
-    """log(1 + exp(-labels * logits)) for labels 1 and -1."""
+    """Soft margin loss: log(1 + exp(-labels * logits)) for labels 1 and -1."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return soft_margin_loss(logits, labels, self.reduction)
 
 
 class MultiMarginLoss(LossBase):
-    """The mean over other classes of max(0, margin - x[target] + x[class])^p."""
+    """Multi-class margin loss: mean of max(0, margin - x[target] + x[class])^p over classes."""
 
     def __init__(
         self, p: int = 1, margin: float = 1.0, reduction: str = "mean", weight: Any = None
@@ -45,14 +45,14 @@ class MultiMarginLoss(LossBase):
 
 
 class MultilabelMarginLoss(LossBase):
-    """The hinge loss of several right classes each; `target` lists them, ended by -1."""
+    """Multi-label hinge loss; `target` lists the classes of each sample, terminated by -1."""
 
     def construct(self, x: Any, target: Any) -> Any:
         return multilabel_margin_loss(x, target, self.reduction)
 
 
 class MultiLabelSoftMarginLoss(LossBase):
-    """The cross entropy of sigmoid(x) against 0/1 labels of many classes, averaged over classes."""
+    """Multi-label cross entropy of sigmoid(x) with 0/1 labels, averaged over classes."""
 
     def __init__(self, weight: Any = None, reduction: str = "mean") -> None:
         super().__init__(reduction)

@@ -1,4 +1,4 @@
-"""Losses between numbers and the numbers they should be."""
+"""Regression losses: distances between predicted and true values."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class L1Loss(LossBase):
-    """|logits - labels|."""
+    """Absolute error, |logits - labels|."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         return l1_loss(logits, labels, self.reduction)
 
 
 class MSELoss(LossBase):
-    """(logits - labels) squared."""
+    """Squared error, (logits - labels)^2."""
 
     def construct(self, logits: Any, labels: Any) -> Any:
         loss = mse_loss(logits, labels, self.reduction)
@@ -40,7 +40,7 @@ class MSELoss(LossBase):
 
 
 class RMSELoss(LossBase):
-    """The root of the mean of (logits - label) squared."""
+    """Root mean square error of logits and label."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,14 +51,14 @@ class RMSELoss(LossBase):
 
 
 class MAELoss(LossBase):
-    """|logits - label|; another name for the L1 loss."""
+    """Absolute error, |logits - label|; the same as the L1 loss."""
 
     def construct(self, logits: Any, label: Any) -> Any:
         return l1_loss(logits, label, self.reduction)
 
 
 class SmoothL1Loss(LossBase):
-    """Quadratic where |logits - labels| < beta, linear beyond."""
+    """Smooth L1 loss: quadratic where |logits - labels| < beta, linear beyond."""
 
     def __init__(self, beta: float = 1.0, reduction: str = "none") -> None:
         super().__init__(reduction)
@@ -69,7 +69,7 @@ class SmoothL1Loss(LossBase):
 
 
 class HuberLoss(LossBase):
-    """Half the square where |logits - labels| <= delta, linear beyond."""
+    """Huber loss: half the square where |logits - labels| <= delta, linear beyond."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction)
@@ -80,10 +80,10 @@ class HuberLoss(LossBase):
 
 
 class PoissonNLLLoss(LossBase):
-    """The negative log-likelihood of counts `target` under Poisson rates `input`.
+    """Negative log-likelihood of counts `target` under Poisson rates `input`.
 
-    With `log_input` the input is the logarithm of the rate; `full` adds Stirling's approximation of
-    the term that does not depend on the input.
+    With `log_input`, the input is the logarithm of the rate; `full` adds Stirling's approximation
+    of the term that does not depend on the input.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class PoissonNLLLoss(LossBase):
 
 
 class GaussianNLLLoss(LossBase):
-    """The negative log-likelihood of `labels` under normal distributions of mean `logits`."""
+    """Negative log-likelihood of `labels` under normal distributions with mean `logits`."""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction)

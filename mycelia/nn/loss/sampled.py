@@ -1,4 +1,4 @@
-"""The softmax loss over a sample of very many classes."""
+"""The sampled softmax loss, for very many classes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mycelia.ops.shapes.reshape import cast, reshape
 
 
 class SampledSoftmaxLoss(LossBase):
-    """Softmax cross entropy against the true classes and `num_sampled` drawn ones.
+    """Softmax cross entropy over the true classes and `num_sampled` sampled ones.
 
-    `sampled_values` are (classes drawn, expected counts of the true, expected counts of the drawn);
-    without them classes are drawn uniformly.
+    `sampled_values` are (sampled classes, expected counts of the true classes, expected counts of
+    the sampled classes); without them, classes are sampled uniformly.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class SampledSoftmaxLoss(LossBase):
 
     def construct(self, weights: Any, biases: Any, labels: Any, logits: Any) -> Any:
         labels = reshape(labels, (-1, self.num_true))
-        drawn, true_counts, drawn_counts = self._sample(labels)
+        sampled, true_counts, sampled_counts = self._sample(labels)
         batch, size = logits.shape
         flat = reshape(labels, (-1,))
         true_weights = reshape(gather(weights, flat, 0), (-1, self.num_true, size))
         true = self.reduce_sum(reshape(logits, (batch, 1, size)) * true_weights, 2)
         true = true + reshape(gather(biases, flat, 0), (-1, self.num_true)) - log(true_counts)
-        others = self.matmul(logits, gather(weights, drawn, 0))
-        others = others + gather(biases, drawn, 0) - log(drawn_counts)
+        others = self.matmul(logits, gather(weights, sampled, 0))
+        others = others + gather(biases, sampled, 0) - log(sampled_counts)
         scores = concat((true, others), 1)
         shares = full((batch, self.num_true), 1.0 / self.num_true, dtype=scores.dtype)
         targets = concat((shares, zeros(others.shape, scores.dtype)), 1)

@@ -1,4 +1,4 @@
-"""Losses on regions: how well a predicted region covers the labelled one."""
+"""Segmentation losses: the Dice loss and its multi-class form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _sum = ReduceSum.of()
 
 
 class DiceLoss(LossBase):
-    """1 - 2 sum(logits * label) / (sum(logits^2) + sum(label^2) + smooth)."""
+    """Dice loss: 1 - 2 sum(logits * label) / (sum(logits^2) + sum(label^2) + smooth)."""
 
     def __init__(self, smooth: float = _SMOOTH) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class DiceLoss(LossBase):
 
 
 class MultiClassDiceLoss(LossBase):
-    """The Dice loss of each class (axis 1), weighted, added up and divided by their number."""
+    """Mean over classes (axis 1) of the weighted Dice loss of each class."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ def _activation(activation: Any) -> Any:
 
 
 def _dice(logits: Any, label: Any, axes: tuple[int, ...], smooth: float) -> Any:
-    """The Dice loss over `axes` (all when empty)."""
+    """The Dice loss over `axes` (all if empty)."""
     if not logits.dtype.is_float:
         logits = cast(logits, float32)
     label = cast(label, logits.dtype)

@@ -1,4 +1,4 @@
-"""The loss of label sequences without alignment: CTC."""
+"""The CTC loss for label sequences without alignment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.ops.loss.regression import ctc_loss
 
 
 class CTCLoss(LossBase):
-    """Connectionist temporal classification: minus the log-probability of a label sequence."""
+    """Connectionist temporal classification: negative log-likelihood of label sequences."""
 
     def __init__(
         self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False

@@ -1,4 +1,4 @@
-"""Optimizers: how gradients change parameters."""
+"""Optimizers: they update parameters from gradients."""
 
 from mycelia.nn.optim.adadelta import Adadelta as Adadelta
 from mycelia.nn.optim.adagrad import Adagrad as Adagrad

@@ -1,4 +1,4 @@
-"""Adadelta."""
+"""The Adadelta optimizer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.ops.optimizer.fused_updates import AdadeltaUpdate
 
 
 class Adadelta(Optimizer):
-    """Steps measured by the running size of the steps before (Zeiler, 2012)."""
+    """The Adadelta optimizer (Zeiler, 2012): step sizes follow the running size of past updates."""
 
     def __init__(
         self,

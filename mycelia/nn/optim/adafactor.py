@@ -1,4 +1,4 @@
-"""AdaFactor, Adam with second moments kept as rows and columns."""
+"""The AdaFactor optimizer: Adam with factored second moments."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from mycelia.ops.shapes.reshape import cast, expand_dims, reshape
 from mycelia.tensor.parameter import Parameter, ParameterTuple
 from mycelia.tensor.tensor import Tensor
 
-_UNUSED = (1,)  # the shape of a state that a parameter has no use for
+_UNUSED = (1,)  # the shape of a state that a parameter does not need
 
 
 class AdaFactor(Optimizer):
-    """Adam in little memory: of a matrix's second moments it keeps row and column means.
+    """The AdaFactor optimizer, which stores row and column means of a matrix's second moments.
 
-    With `relative_step` the rate falls by itself as 1 / sqrt(step), after a slow start with
-    `warmup_init`; with `scale_parameter` it is in proportion to each parameter. `compression`
-    keeps the moments that are not factored in half precision (Shazeer and Stern, 2018).
+    With `relative_step` the learning rate falls automatically as 1 / sqrt(step), after a slow
+    start with `warmup_init`; `scale_parameter` scales it by the size of each parameter.
+    `compression` stores second moments that are not factored in half precision (Shazeer and
+    Stern, 2018).
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class AdaFactor(Optimizer):
         self.step = Parameter(Tensor([0.0], dtypes.float32), name="afactor_step")
 
     def init_ada_factor_state(self, beta1: float | None) -> None:
-        """Make the moments, all zero."""
+        """Create the moments, all zero."""
         self.use_first_moment = bool(beta1)
         self.exp_avg = self.parameters.clone("exp_avg", "zeros") if beta1 else ()
         self.exp_avg_sq_row = self._states(
@@ -100,53 +101,53 @@ class AdaFactor(Optimizer):
 
     @property
     def supports_flat_params(self) -> bool:
-        """Whether parameters may be joined into one vector: their rows would be lost."""
+        """Whether parameters may be joined into one vector: no, that would lose their rows."""
         return False
 
     def construct(self, gradients: Any) -> Any:
-        # The loss scale stays in the gradients: divided by their own size they lose it.
-        given = self.gradients_centralization(self.checked(gradients))
+        # The loss scale stays in the gradients: normalizing them cancels it.
+        gradients = self.gradients_centralization(self.checked(gradients))
         step = add(reshape(self.step, ()), 1.0)
         assign(self.step, reshape(step, (1,)))
         rates = each_rate(self.get_lr(), self.param_length)
-        for place, (gradient, rate) in enumerate(zip(given, rates, strict=True)):
-            self._update(place, cast(gradient, dtypes.float32), rate, step)
+        for index, (gradient, rate) in enumerate(zip(gradients, rates, strict=True)):
+            self._update(index, cast(gradient, dtypes.float32), rate, step)
         return self.finish_step()
 
-    def _update(self, place: int, gradient: Any, given_rate: Any, step: Any) -> None:
-        parameter = self.parameters[place]
+    def _update(self, index: int, gradient: Any, given_rate: Any, step: Any) -> None:
+        parameter = self.parameters[index]
         old = cast(parameter, dtypes.float32)
         rate = self._rate(old, given_rate, step)
-        change = self._normalized(place, gradient, step)
+        change = self._normalized(index, gradient, step)
         change = div(change, maximum(div(_size(change), self.clip_threshold), 1.0))
         change = mul(change, rate)
         if self.beta1:
-            average = self.exp_avg[place]
+            average = self.exp_avg[index]
             change = add(mul(average, self.beta1), mul(change, 1.0 - self.beta1))
             assign(average, cast(change, average.dtype))
         decays = self.fixed_decays()
-        if decays and decays[place]:
-            old = sub(old, mul(mul(old, rate), decays[place]))
+        if decays and decays[index]:
+            old = sub(old, mul(mul(old, rate), decays[index]))
         assign(parameter, cast(sub(old, change), parameter.dtype))
 
-    def _rate(self, parameter: Any, given: Any, step: Any) -> Any:
-        rate = given
+    def _rate(self, parameter: Any, given_rate: Any, step: Any) -> Any:
+        rate = given_rate
         if self.relative_step:
-            most = mul(step, 1e-6) if self.warmup_init else 1e-2
-            rate = minimum(rsqrt(step), most)
+            limit = mul(step, 1e-6) if self.warmup_init else 1e-2
+            rate = minimum(rsqrt(step), limit)
         if self.scale_parameter:
             rate = mul(rate, maximum(_size(parameter), self.eps[1]))
         return rate
 
-    def _normalized(self, place: int, gradient: Any, step: Any) -> Any:
-        """The gradient divided by the root of its second moment, which is brought up to date."""
-        kept = sub(1.0, pow(step, -self.decay_rate))
+    def _normalized(self, index: int, gradient: Any, step: Any) -> Any:
+        """The gradient divided by the root of its second moment, which this updates."""
+        beta2 = sub(1.0, pow(step, -self.decay_rate))
         new = add(square(gradient), self.eps[0])
         if gradient.ndim < 2:
-            moment = _blended(self.exp_avg_sq[place], new, kept)
+            moment = _blended(self.exp_avg_sq[index], new, beta2)
             return mul(gradient, rsqrt(moment))
-        rows = _blended(self.exp_avg_sq_row[place], mean(new, -1), kept)
-        columns = _blended(self.exp_avg_sq_col[place], mean(new, -2), kept)
+        rows = _blended(self.exp_avg_sq_row[index], mean(new, -1), beta2)
+        columns = _blended(self.exp_avg_sq_col[index], mean(new, -2), beta2)
         by_row = rsqrt(div(rows, mean(rows, -1, True)))
         return mul(mul(gradient, expand_dims(by_row, -1)), expand_dims(rsqrt(columns), -2))
 
@@ -157,33 +158,33 @@ class AdaFactor(Optimizer):
         self._target = checked_target("AdaFactor", value, ("CPU", "Ascend", "GPU"))
 
 
-def _blended(state: Any, new: Any, kept: Any) -> Any:
-    """The running mean with `new` in it, written to its state."""
-    blended = add(mul(cast(state, dtypes.float32), kept), mul(new, sub(1.0, kept)))
+def _blended(state: Any, new: Any, beta: Any) -> Any:
+    """Update a running mean with `new`, and return it."""
+    blended = add(mul(cast(state, dtypes.float32), beta), mul(new, sub(1.0, beta)))
     assign(state, cast(blended, state.dtype))
     return blended
 
 
 def _size(values: Any) -> Any:
-    """The root of the mean square."""
+    """The root mean square."""
     return sqrt(mean(square(values)))
 
 
 def _check_rate(rate: Any, relative: Any, warmup: Any) -> None:
     if rate is not None and relative:
         raise problem(
-            ValueError, "AdaFactor: with relative_step the rate is not given", got=f"{rate!r}"
+            ValueError, "AdaFactor: relative_step needs learning_rate=None", got=f"{rate!r}"
         )
     if rate is None and not relative:
-        raise problem(ValueError, "AdaFactor: no learning_rate, and relative_step=False")
+        raise problem(ValueError, "AdaFactor: relative_step=False needs a learning_rate")
     if warmup and not relative:
-        raise problem(ValueError, "AdaFactor: warmup_init is a way of relative_step, which is off")
+        raise problem(ValueError, "AdaFactor: warmup_init needs relative_step=True")
 
 
 def _checked_eps(eps: Any) -> tuple[float, float]:
     if not isinstance(eps, (tuple, list)):
-        raise problem(TypeError, "AdaFactor: eps is a pair", got=type(eps).__name__)
+        raise problem(TypeError, "AdaFactor: eps must be a pair", got=type(eps).__name__)
     if len(eps) != 2:
-        raise problem(ValueError, "AdaFactor: eps is no pair", got=repr(eps))
+        raise problem(ValueError, "AdaFactor: eps must be a pair", got=repr(eps))
     first, second = (non_negative_float("AdaFactor", f"eps{n}", e) for n, e in enumerate(eps))
     return first, second

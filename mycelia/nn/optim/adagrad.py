@@ -1,4 +1,4 @@
-"""Adagrad."""
+"""The Adagrad optimizer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.ops.optimizer.fused_updates import AdagradUpdate
 
 
 class Adagrad(Optimizer):
-    """The rate of each number falls with the sum of its squared gradients (Duchi et al., 2011)."""
+    """The Adagrad optimizer (Duchi et al., 2011): rates fall with the sum of squared gradients."""
 
     def __init__(
         self,

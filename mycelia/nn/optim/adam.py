@@ -1,4 +1,4 @@
-"""Adam and its relatives."""
+"""The Adam optimizer and its variants."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ use_offload
 
 
 class Adam(Optimizer):
-    """Steps of a size that adapts to each number (Kingma and Ba, 2015).
+    """The Adam optimizer (Kingma and Ba, 2015).
 
-    With `use_amsgrad` the second moment never falls (Reddi et al., 2018). `use_lazy` and
-    `use_offload`, which choose other ways to the same numbers, change nothing here.
+    `use_amsgrad` keeps the maximum of all second moments (Reddi et al., 2018). `use_lazy` and
+    `use_offload` select other implementations in MindSpore; here they have no effect.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Adam(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        _check_ways(use_amsgrad, kwargs)
+        _check_implementation(use_amsgrad, kwargs)
         self.use_locking = check_bool("Adam", "use_locking", use_locking)
         self.use_nesterov = check_bool("Adam", "use_nesterov", use_nesterov)
         self.use_amsgrad = check_bool("Adam", "use_amsgrad", use_amsgrad)
@@ -78,7 +78,7 @@ class Adam(Optimizer):
 
 
 class LazyAdam(Optimizer):
-    """Adam with states of its own shapes; for dense gradients the numbers are the same."""
+    """Adam for sparse gradients; with dense gradients it computes the same values as Adam."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class LazyAdam(Optimizer):
 
 
 class AdamWeightDecay(Optimizer):
-    """Adam with decay apart from the gradient, and without bias correction."""
+    """Adam with decoupled weight decay and without bias correction."""
 
     def __init__(
         self,
@@ -163,9 +163,9 @@ class AdamWeightDecay(Optimizer):
         return self.finish_step()
 
 
-def _check_ways(use_amsgrad: bool, ways: dict[str, Any]) -> None:
-    """Check the keyword arguments that choose between equal ways of computing Adam."""
-    unknown = sorted(set(ways) - {"use_lazy", "use_offload"})
+def _check_implementation(use_amsgrad: bool, options: dict[str, Any]) -> None:
+    """Check the keyword arguments that select between equivalent implementations of Adam."""
+    unknown = sorted(set(options) - {"use_lazy", "use_offload"})
     if unknown:
         raise problem(
             KeyError,
@@ -174,7 +174,7 @@ def _check_ways(use_amsgrad: bool, ways: dict[str, Any]) -> None:
             expected="use_lazy or use_offload",
             fix=did_you_mean(unknown[0], _ARGUMENTS),
         )
-    chosen = [name for name, wanted in ways.items() if check_bool("Adam", name, wanted)]
+    chosen = [name for name, wanted in options.items() if check_bool("Adam", name, wanted)]
     if len(chosen) > 1:
         raise problem(ValueError, "Adam: 'use_lazy' and 'use_offload' exclude each other")
     if chosen and use_amsgrad:

@@ -1,4 +1,4 @@
-"""AdaMax."""
+"""The AdaMax optimizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class AdaMax(Optimizer):
-    """Adam with the largest gradient so far in place of the second moment (Kingma and Ba, 2015)."""
+    """AdaMax: Adam with the largest gradient so far instead of the second moment (Kingma, Ba)."""
 
     def __init__(
         self,

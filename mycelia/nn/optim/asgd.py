@@ -1,4 +1,4 @@
-"""ASGD, gradient descent with averaged parameters."""
+"""The ASGD optimizer: gradient descent with averaged parameters."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from mycelia.tensor.tensor import Tensor
 
 
 class ASGD(Optimizer):
-    """Gradient descent that keeps in `ax` the mean of the parameters since step `t0`.
+    """Averaged stochastic gradient descent (Polyak and Juditsky, 1992).
 
-    The rate falls as lr / (1 + lambd * lr * step)^alpha (Polyak and Juditsky, 1992).
+    `ax` holds the mean of the parameters since step `t0`. The learning rate falls as
+    lr / (1 + lambd * lr * step)^alpha.
     """
 
     def __init__(
@@ -37,26 +38,26 @@ class ASGD(Optimizer):
         self.lambd = check_instance("ASGD", "lambd", lambd, float)
         self.alpha = check_instance("ASGD", "alpha", alpha, float)
         self.t0 = check_instance("ASGD", "t0", t0, float)
-        self.mu = self._numbers("mu", 1.0)
-        self.eta = self._numbers("eta", 0.0)
+        self.mu = self._scalars("mu", 1.0)
+        self.eta = self._scalars("eta", 0.0)
         self.ax = self.parameters.clone("ax_", "zeros")
 
-    def _numbers(self, prefix: str, start: float) -> ParameterTuple:
-        """One number for each parameter."""
+    def _scalars(self, prefix: str, start: float) -> ParameterTuple:
+        """One scalar for each parameter."""
         return ParameterTuple(
             Parameter(Tensor(start, dtypes.float32), name=f"{prefix}_{parameter.name}")
             for parameter in self.parameters
         )
 
     def construct(self, gradients: Any) -> Any:
-        given = self.gradients_centralization(self.decay_weight(self.checked(gradients)))
+        gradients = self.gradients_centralization(self.decay_weight(self.checked(gradients)))
         rates = each_rate(self.get_lr(), self.param_length)
         step = cast(add(self.global_step, 1), dtypes.float32).reshape(())
         states = self.parameters, self.mu, self.eta, self.ax
-        for parameter, mu, eta, mean, gradient, rate in zip(*states, given, rates, strict=True):
+        for parameter, mu, eta, mean, gradient, rate in zip(*states, gradients, rates, strict=True):
             used = where(equal(step, 1.0), rate, eta)
-            kept = mul(cast(parameter, dtypes.float32), sub(1.0, mul(used, self.lambd)))
-            new = sub(kept, mul(cast(gradient, dtypes.float32), used))
+            shrunk = mul(cast(parameter, dtypes.float32), sub(1.0, mul(used, self.lambd)))
+            new = sub(shrunk, mul(cast(gradient, dtypes.float32), used))
             moved = add(mean, mul(sub(new, mean), mu))
             assign(mean, cast(where(equal(mu, 1.0), new, moved), mean.dtype))
             assign(parameter, cast(new, parameter.dtype))

@@ -1,4 +1,4 @@
-"""FTRL, follow the regularised leader."""
+"""The FTRL optimizer: follow the regularized leader."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mycelia.tensor.parameter import Parameter
 
 
 class FTRL(Optimizer):
-    """Online learning that keeps parameters sparse (McMahan et al., 2013).
+    """The FTRL optimizer (McMahan et al., 2013): online learning with sparse parameters.
 
-    It takes one fixed learning rate for all parameters.
+    The learning rate must be one fixed value for all parameters.
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class FTRL(Optimizer):
         if self.dynamic_lr or self.is_group_lr:
             raise problem(
                 ValueError,
-                "FTRL takes one fixed learning rate for all parameters",
-                got="a rate that changes" if self.dynamic_lr else "groups with their own rates",
+                "FTRL needs one fixed learning rate for all parameters",
+                got="a dynamic rate" if self.dynamic_lr else "groups with different rates",
             )
         start = non_negative_float("FTRL", "initial_accum", initial_accum)
         self.lr = positive_float("FTRL", "learning_rate", learning_rate)

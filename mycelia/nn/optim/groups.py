@@ -1,4 +1,4 @@
-"""Parameter groups: which learning rate, weight decay and centering each parameter gets."""
+"""Parameter groups: the learning rate, weight decay, and centralization of each parameter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Decay = float | Cell
 
 @dataclass(frozen=True)
 class ParameterUpdateOptions:
-    """How one parameter is to be updated."""
+    """How to update one parameter."""
 
     parameter: Parameter
     rate: Rate
@@ -39,7 +39,7 @@ class ParameterGroups:
 def parameter_groups(
     owner: str, parameters: Any, learning_rate: Any, weight_decay: Any
 ) -> ParameterGroups:
-    """Read what users give an optimizer: parameters, or dicts with groups of them."""
+    """Parse an optimizer's `params` argument: parameters, or dicts that describe groups."""
     members = _members(owner, parameters)
     rate = make_rate(owner, learning_rate, "learning_rate")
     decay = checked_decay(owner, weight_decay)
@@ -50,8 +50,8 @@ def parameter_groups(
         if names.count(name) > 1:
             raise problem(
                 ValueError,
-                f"For '{owner}', two parameters are called {name!r}",
-                fix="give each parameter once, with its own name",
+                f"For '{owner}', two parameters have the name {name!r}",
+                fix="pass each parameter once, and give each a unique name",
             )
     return ParameterGroups(
         tuple(ParameterUpdateOptions(parameter, rate, decay, False) for parameter in members)
@@ -59,7 +59,7 @@ def parameter_groups(
 
 
 def checked_decay(owner: str, value: Any) -> Decay:
-    """A weight decay: a number that is not negative, or a cell called with the step number."""
+    """A weight decay: a non-negative number, or a cell that is called with the step number."""
     if isinstance(value, Cell):
         return value
     if isinstance(value, (int, float)):
@@ -78,14 +78,14 @@ def _members(owner: str, parameters: Any) -> list[Any]:
     if isinstance(parameters, Cell):
         raise problem(
             TypeError,
-            f"For '{owner}', the parameters must come as a list, not as a network",
+            f"For '{owner}', the parameters must be a list, not a network",
             got=f"a {type(parameters).__name__}",
             fix="pass net.trainable_params()",
         )
     if not isinstance(parameters, Iterable):
         raise problem(
             TypeError,
-            f"For '{owner}', the parameters must come as an iterable",
+            f"For '{owner}', the parameters must be iterable",
             got=type(parameters).__name__,
             fix="pass net.trainable_params()",
         )
@@ -110,12 +110,12 @@ def _members(owner: str, parameters: Any) -> list[Any]:
 def _grouped(owner: str, groups: list[dict[str, Any]], rate: Rate, decay: Decay) -> ParameterGroups:
     order: list[Parameter] | None = None
     settings: dict[int, ParameterUpdateOptions] = {}
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         _check_keys(owner, group)
         if "order_params" in group:
             order = list(group["order_params"])
             continue
-        for setting in _settings(owner, group, f"learning_rate_group_{place}", rate, decay):
+        for setting in _settings(owner, group, f"learning_rate_group_{index}", rate, decay):
             if id(setting.parameter) in settings:
                 raise problem(
                     RuntimeError,

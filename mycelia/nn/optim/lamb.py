@@ -1,4 +1,4 @@
-"""LAMB, Adam for large batches."""
+"""The LAMB optimizer: Adam for large batches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.ops.optimizer.fused_updates import LambUpdate
 
 
 class Lamb(Optimizer):
-    """Adam's direction at a length in proportion to each parameter (You et al., 2020)."""
+    """The LAMB optimizer (You et al., 2020): Adam updates scaled to the norm of each parameter."""
 
     def __init__(
         self,

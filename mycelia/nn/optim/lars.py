@@ -1,4 +1,4 @@
-"""LARS, a wrapper that scales gradients to the size of each parameter."""
+"""The LARS optimizer wrapper, which scales gradients to the norm of each parameter."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def _is_weight(parameter: Parameter) -> bool:
 
 
 class LARS(Optimizer):
-    """Another optimizer behind layer-wise scaled gradients (You et al., 2017).
+    """Wraps an optimizer and scales its gradients layer by layer (You et al., 2017).
 
-    `lars_filter` says which parameters are scaled. The weight decay of the other optimizer is added
-    here, to the parameters that are scaled.
+    `lars_filter` selects the parameters that are scaled. The wrapped optimizer's weight decay is
+    applied here instead, to the scaled parameters.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class LARS(Optimizer):
         self.learning_rate = Parameter(Tensor(0.0, dtypes.float32), name="fake_lr")
         self.lars_flag = tuple(bool(lars_filter(parameter)) for parameter in optimizer.parameters)
         self._take_over(optimizer)
-        # Gradients still carry the loss scale here, and the other optimizer divides it out: with
-        # every amount times the scale, the result is the scaled gradient times the same scale.
+        # Gradients still carry the loss scale here, and the wrapped optimizer divides it out. With
+        # every constant multiplied by the scale, the result is the scaled gradient times the scale.
         self.update = LarsScale(
             epsilon * self.loss_scale,
             coefficient * self.loss_scale,
@@ -53,7 +53,7 @@ class LARS(Optimizer):
         self.opt = optimizer
 
     def _take_over(self, optimizer: Optimizer) -> None:
-        """Make the parameters and the decay of `optimizer` our own."""
+        """Use the parameters and the weight decay of `optimizer`."""
         self.global_step = optimizer.global_step
         self.parameters = optimizer.parameters
         self.param_length = optimizer.param_length

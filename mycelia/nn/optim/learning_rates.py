@@ -1,4 +1,4 @@
-"""Learning rates of an optimizer: a number, a list read step by step, or a schedule."""
+"""Learning rates of an optimizer: a number, a list with one rate per step, or a schedule."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_rate(owner: str, value: Any, name: str) -> Rate:
         return _rate_of_array(owner, np.array(list(value), np.float32), name)
     raise problem(
         TypeError,
-        f"For '{owner}', the 'learning_rate' has a type that says no rate",
+        f"For '{owner}', the 'learning_rate' has a wrong type",
         got=f"{value!r} of type {type(value).__name__}",
         expected="int, float, Tensor, Iterable or LearningRateSchedule",
     )
@@ -53,7 +53,7 @@ def _rate_of_array(owner: str, array: np.ndarray, name: str) -> Rate:
 
 
 class ListedRate(LearningRateSchedule):
-    """A list of rates: the step number is the place in it."""
+    """A list of rates, indexed by the step number."""
 
     def __init__(self, rates: Parameter) -> None:
         super().__init__()
@@ -61,19 +61,19 @@ class ListedRate(LearningRateSchedule):
         self.length = rates.shape[0]
 
     def construct(self, global_step: Any) -> Any:
-        # A program being traced has no step number yet; there, the last rate holds on.
+        # While a program is traced there is no step number yet; there, the last rate is repeated.
         if handlers.call is None and int(global_step) >= self.length:
             raise problem(
                 RuntimeError,
-                "the list of learning rates is at its end",
+                "the list of learning rates is too short",
                 got=f"step {int(global_step)} and {self.length} rates",
-                fix="give one rate for each step of the training",
+                fix="pass one rate for each training step",
             )
         return gather(self.learning_rate, global_step, 0)
 
 
 class ConstantRate(LearningRateSchedule):
-    """A fixed rate among groups whose rates change."""
+    """A fixed rate in a group whose other rates change."""
 
     def __init__(self, rate: Parameter) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Gradient descent with momentum."""
+"""The Momentum optimizer: gradient descent with momentum."""
 
 from __future__ import annotations
 

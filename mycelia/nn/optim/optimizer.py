@@ -1,4 +1,4 @@
-"""The base of all optimizers: learning rates, weight decay, and the state that they share."""
+"""The base class of optimizers: learning rates, weight decay, and shared state."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from mycelia.tensor.tensor import Tensor
 
 
 class Optimizer(AtomicStep):
-    """The base class: called with the gradients, an optimizer changes its parameters.
+    """The base class of optimizers. Calling an optimizer with gradients updates its parameters.
 
-    Ours keep in `update` an operator that updates all parameters at once, in one program. Users may
-    write their own in `construct(self, gradients)` with `decay_weight`, `gradients_centralization`,
-    `scale_grad` and `get_lr`.
+    Built-in optimizers store in `update` one operator that updates all parameters in one program.
+    Custom ones define `construct(self, gradients)` with `decay_weight`,
+    `gradients_centralization`, `scale_grad`, and `get_lr`.
     """
 
     update: Any = None
@@ -45,20 +45,20 @@ class Optimizer(AtomicStep):
     ) -> None:
         super().__init__(auto_prefix=False)
         owner = type(self).__name__
-        found = parameter_groups(owner, parameters, learning_rate, weight_decay)
+        groups = parameter_groups(owner, parameters, learning_rate, weight_decay)
         self.loss_scale = check_positive_float(owner, "loss_scale", loss_scale)
         self.reciprocal_scale = Tensor(1.0 / self.loss_scale, dtypes.float32)
         self.need_scale = self.loss_scale != 1.0
-        self.is_group = found.grouped
-        self.is_group_lr = found.grouped_rates
-        self.is_group_params_ordered = found.ordered
+        self.is_group = groups.grouped
+        self.is_group_lr = groups.grouped_rates
+        self.is_group_params_ordered = groups.ordered
         self.global_step = Parameter(Tensor([0], dtypes.int32), name="global_step")
-        self._adopt_rates(found)
-        self.parameters = ParameterTuple(setting.parameter for setting in found.settings)
+        self._adopt_rates(groups)
+        self.parameters = ParameterTuple(setting.parameter for setting in groups.settings)
         self._parameters = self.parameters
         self.param_length = len(self.parameters)
-        self._adopt_decays(found)
-        self._centralize = tuple(setting.centralize for setting in found.settings)
+        self._adopt_decays(groups)
+        self._centralize = tuple(setting.centralize for setting in groups.settings)
         self.grad_centralization = any(self._centralize)
         self._offer_tools()
         self._unique = True
@@ -67,12 +67,12 @@ class Optimizer(AtomicStep):
     def construct(self, gradients: Any) -> Any:
         raise problem(
             NotImplementedError,
-            f"{type(self).__name__} does not say how to update parameters",
+            f"{type(self).__name__} does not define how to update parameters",
             fix="define construct(self, gradients)",
         )
 
     def _offer_tools(self) -> None:
-        """What optimizers of users take from here in MindSpore: maps, a counter, flags."""
+        """Attributes that custom optimizers use in MindSpore: maps, a counter, flags."""
         self.map_, self.map_reverse = Map(), Map(None, True)
         self.hyper_map, self.hyper_map_reverse = HyperMap(), HyperMap(None, True)
         self.assignadd = AssignAdd()
@@ -83,41 +83,41 @@ class Optimizer(AtomicStep):
 
     # ---- learning rates ---------------------------------------------------------------------
 
-    def _adopt_rates(self, found: ParameterGroups) -> None:
-        rates = [setting.rate for setting in found.settings]
+    def _adopt_rates(self, groups: ParameterGroups) -> None:
+        rates = [setting.rate for setting in groups.settings]
         self.dynamic_lr = any(isinstance(rate, Cell) for rate in rates)
         self._schedules: tuple[Any, ...] = ()
-        self._schedule_places: tuple[int, ...] = ()
-        self._rate_of = {s.parameter.name: _shown_rate(s.rate) for s in found.settings}
+        self._schedule_indices: tuple[int, ...] = ()
+        self._rate_of = {s.parameter.name: _shown_rate(s.rate) for s in groups.settings}
         if not self.is_group_lr:
             self.learning_rate = rates[0]
             self._schedules = (rates[0],)
         elif self.dynamic_lr:
-            self._schedules, self._schedule_places = _distinct(rates)
+            self._schedules, self._schedule_indices = _distinct(rates)
             self._schedules = tuple(
                 rate if isinstance(rate, Cell) else ConstantRate(rate) for rate in self._schedules
             )
-            cells = [self._schedules[place] for place in self._schedule_places]
+            cells = [self._schedules[index] for index in self._schedule_indices]
             self.learning_rate = CellList(cells, auto_prefix=False)
         else:
             for rate in rates:
                 self.insert_param_to_cell(rate.name, rate)
-            # One of them may be called learning_rate, a name that stands for all of them.
+            # A parameter may be called learning_rate, which is also the name of this attribute.
             object.__setattr__(self, "learning_rate", tuple(rates))
 
     def get_lr(self) -> Any:
-        """The learning rate of this step, or with rates by group a tuple with each parameter's."""
+        """The learning rate of this step; with grouped rates, a tuple with one per parameter."""
         if not self.dynamic_lr:
             return self.learning_rate
         values = tuple(reshape(rate(self.global_step), ()) for rate in self._schedules)
         if not self.is_group_lr:
             return values[0]
-        return tuple(values[place] for place in self._schedule_places)
+        return tuple(values[index] for index in self._schedule_indices)
 
     def get_lr_parameter(self, param: Any) -> Any:
-        """The learning rate behind a parameter, or a list of them for a list."""
+        """The learning rate of a parameter, or a list of rates for a list of parameters."""
         if isinstance(param, list):
-            return [self.get_lr_parameter(one) for one in param]
+            return [self.get_lr_parameter(parameter) for parameter in param]
         if not isinstance(param, Parameter):
             raise wrong_type("get_lr_parameter", "param", param, "Parameter or list")
         if param.name not in self._rate_of:
@@ -131,16 +131,16 @@ class Optimizer(AtomicStep):
     # ---- weight decay -----------------------------------------------------------------------
 
     def _may_decay(self, parameter: Parameter) -> bool:
-        """Whether a decay given for all parameters holds for this one, too."""
+        """Whether a weight decay set for all parameters applies to this one."""
         return "beta" not in parameter.name and "gamma" not in parameter.name
 
-    def _adopt_decays(self, found: ParameterGroups) -> None:
-        decays = [setting.decay for setting in found.settings]
-        if found.grouped:
+    def _adopt_decays(self, groups: ParameterGroups) -> None:
+        decays = [setting.decay for setting in groups.settings]
+        if groups.grouped:
             self.decay_flags = tuple(_decays(decay) for decay in decays)
             self.weight_decay = tuple(self._shown_decay(decay) for decay in decays)
         else:
-            self.decay_flags = tuple(self._may_decay(s.parameter) for s in found.settings)
+            self.decay_flags = tuple(self._may_decay(s.parameter) for s in groups.settings)
             self.weight_decay = self._shown_decay(decays[0])
         flagged = zip(decays, self.decay_flags, strict=True)
         self._set_decays(tuple(decay if flag else 0.0 for decay, flag in flagged))
@@ -149,20 +149,20 @@ class Optimizer(AtomicStep):
         self._decays = decays
         self.exec_weight_decay = any(_decays(decay) for decay in decays)
         self.dynamic_weight_decay = any(isinstance(decay, Cell) for decay in decays)
-        sources, self._decay_places = _distinct(decays)
+        sources, self._decay_indices = _distinct(decays)
         self._decay_sources = tuple(
             source if isinstance(source, Cell) else Tensor(source, dtypes.float32)
             for source in sources
         )
 
     def _shown_decay(self, decay: Decay) -> Any:
-        """What users see as the decay: it is for gradients that still carry the loss scale."""
+        """The decay as users see it: it applies to gradients that still carry the loss scale."""
         if isinstance(decay, Cell):
             return decay
         return Tensor(decay * self.loss_scale, dtypes.float32)
 
     def get_weight_decay(self) -> Any:
-        """The decay of this step, times the loss scale; with groups a tuple."""
+        """The weight decay of this step, times the loss scale; with groups, a tuple."""
         if not self.dynamic_weight_decay:
             return self.weight_decay
         if not self.is_group:
@@ -170,23 +170,23 @@ class Optimizer(AtomicStep):
         return tuple(mul(decay, self.loss_scale) for decay in self.decays_now())
 
     def fixed_decays(self) -> tuple[float, ...]:
-        """The decay of each parameter, or nothing when there is none or when it changes."""
+        """The weight decay of each parameter; empty if there is none or if it changes."""
         if not self.exec_weight_decay or self.dynamic_weight_decay:
             return ()
         return tuple(decay for decay in self._decays if isinstance(decay, float))
 
     def decays_now(self) -> Any:
-        """The decay of each parameter at this step as tensors, or None when they never change."""
+        """The weight decay of each parameter at this step, or None if decays are fixed."""
         if not self.dynamic_weight_decay:
             return None
         values = [
             source(self.global_step) if isinstance(source, Cell) else source
             for source in self._decay_sources
         ]
-        return tuple(values[place] for place in self._decay_places)
+        return tuple(values[index] for index in self._decay_indices)
 
     def hand_over_decay(self) -> tuple[Decay, ...]:
-        """Leave the decay to a wrapper, which works on the gradients first; gives the decays."""
+        """Leave the decay to a wrapper that processes the gradients first; returns the decays."""
         decays = self._decays
         self.decay_flags = (False,) * len(decays)
         self._set_decays((0.0,) * len(decays))
@@ -197,7 +197,7 @@ class Optimizer(AtomicStep):
     # ---- gradients --------------------------------------------------------------------------
 
     def decay_weight(self, gradients: Any) -> Any:
-        """The gradients with the decay added; they still carry the loss scale."""
+        """The gradients with weight decay added; they still carry the loss scale."""
         if not self.exec_weight_decay:
             return gradients
         decays = self.decays_now() if self.dynamic_weight_decay else self._decays
@@ -210,7 +210,7 @@ class Optimizer(AtomicStep):
         )
 
     def gradients_centralization(self, gradients: Any) -> Any:
-        """The gradients, those of groups that ask for it with the mean of each row taken out."""
+        """Subtract the mean of each row from the gradients of groups with grad_centralization."""
         if not self.grad_centralization:
             return gradients
         return tuple(
@@ -221,17 +221,17 @@ class Optimizer(AtomicStep):
         )
 
     def scale_grad(self, gradients: Any) -> Any:
-        """The gradients without the loss scale."""
+        """Divide the gradients by the loss scale."""
         if not self.need_scale:
             return gradients
         return tuple(mul(gradient, 1.0 / self.loss_scale) for gradient in gradients)
 
     def flatten_gradients(self, gradients: Any) -> Any:
-        """Weights are not flattened here, so gradients stay as they are."""
+        """Return the gradients unchanged: parameters are not flattened here."""
         return gradients
 
     def broadcast_params(self, optim_result: Any) -> Any:
-        """Each device holds all parameters, so there is nothing to send."""
+        """Return the result unchanged: each device holds all parameters."""
         return optim_result
 
     # ---- steps ------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class Optimizer(AtomicStep):
         }
 
     def checked(self, gradients: Any) -> Any:
-        """The gradients, if there is one of the right shape for each parameter."""
+        """Check that there is one gradient of the right shape for each parameter."""
         if not isinstance(gradients, (tuple, list)):
             raise wrong_type(type(self).__name__, "gradients", gradients, "tuple of Tensors")
         if len(gradients) != self.param_length:
@@ -259,14 +259,14 @@ class Optimizer(AtomicStep):
             if parameter.shape != gradient.shape:
                 raise problem(
                     ValueError,
-                    f"{type(self).__name__}: a gradient has the shape of another parameter",
+                    f"{type(self).__name__}: a gradient and its parameter differ in shape",
                     got=f"{gradient.shape} for {parameter.name}",
                     expected=f"{parameter.shape}",
                 )
         return gradients
 
     def finish_step(self) -> tuple[bool, ...]:
-        """Count the step; gives True for each parameter."""
+        """Advance the step counter; returns True for each parameter."""
         self.global_step = add(self.global_step, 1)
         return (True,) * self.param_length
 
@@ -284,12 +284,12 @@ class Optimizer(AtomicStep):
     def _set_target(self, value: str) -> None:
         raise problem(
             NotImplementedError,
-            f"{type(self).__name__} updates parameters where they are: 'target' cannot be set",
+            f"{type(self).__name__} updates parameters on their device: 'target' cannot be set",
         )
 
     @property
     def unique(self) -> bool:
-        """Whether sparse gradients have their repeated rows summed first."""
+        """Whether repeated rows of sparse gradients are summed before the update."""
         return self._unique
 
     @unique.setter
@@ -300,7 +300,7 @@ class Optimizer(AtomicStep):
 
 
 def checked_target(owner: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """The name of a device that an optimizer may be sent to."""
+    """Check the name of the device that runs an optimizer."""
     if not isinstance(value, str):
         raise wrong_type(owner, "target", value, "str")
     if value not in allowed:
@@ -317,11 +317,11 @@ def _shown_rate(rate: Any) -> Any:
 
 
 def _distinct(values: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """Each object once, and for each element of `values` its place among them."""
-    places: dict[int, int] = {}
-    found: list[Any] = []
+    """The distinct objects of `values`, and for each element its index among them."""
+    indices: dict[int, int] = {}
+    distinct: list[Any] = []
     for value in values:
-        if id(value) not in places:
-            places[id(value)] = len(found)
-            found.append(value)
-    return tuple(found), tuple(places[id(value)] for value in values)
+        if id(value) not in indices:
+            indices[id(value)] = len(distinct)
+            distinct.append(value)
+    return tuple(distinct), tuple(indices[id(value)] for value in values)

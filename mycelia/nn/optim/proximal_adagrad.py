@@ -1,4 +1,4 @@
-"""Proximal Adagrad."""
+"""The proximal Adagrad optimizer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.ops.optimizer.fused_updates import ProximalAdagradUpdate
 
 
 class ProximalAdagrad(Optimizer):
-    """Adagrad that also shrinks parameters towards zero (Duchi and Singer, 2009)."""
+    """Adagrad with a proximal step that shrinks parameters towards zero (Duchi and Singer)."""
 
     def __init__(
         self,

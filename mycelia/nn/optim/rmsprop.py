@@ -1,4 +1,4 @@
-"""RMSProp."""
+"""The RMSProp optimizer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from mycelia.ops.optimizer.fused_updates import RmsPropUpdate
 
 
 class RMSProp(Optimizer):
-    """Gradients divided by their running root mean square, or spread when `centered`."""
+    """The RMSProp optimizer: gradients over their running root mean square.
+
+    `centered` divides by the running standard deviation instead.
+    """
 
     def __init__(
         self,

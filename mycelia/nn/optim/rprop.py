@@ -1,4 +1,4 @@
-"""Rprop, steps by the signs of gradients."""
+"""The Rprop optimizer: steps that depend on the signs of gradients only."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class Rprop(Optimizer):
-    """Steps that grow while the sign of a gradient stays and shrink when it turns.
+    """The Rprop optimizer (Riedmiller and Braun, 1993).
 
-    `etas` are the factors of both, `step_sizes` the smallest and the largest step; the learning
-    rate is the first (Riedmiller and Braun, 1993).
+    Step sizes grow while a gradient keeps its sign, and shrink when the sign changes. `etas` are
+    the factors for shrinking and growing, `step_sizes` the smallest and largest step; the
+    learning rate is the initial step size.
     """
 
     def __init__(
@@ -42,9 +43,9 @@ class Rprop(Optimizer):
         self.step_size = self.parameters.clone("step_size", "zeros")
 
     def construct(self, gradients: Any) -> Any:
-        given = self.gradients_centralization(self.decay_weight(self.checked(gradients)))
+        gradients = self.gradients_centralization(self.decay_weight(self.checked(gradients)))
         rates = each_rate(self.get_lr(), self.param_length)
-        each = zip(self.parameters, self.prev, self.step_size, given, rates, strict=True)
+        each = zip(self.parameters, self.prev, self.step_size, gradients, rates, strict=True)
         for parameter, before, size, gradient, rate in each:
             gradient = cast(gradient, parameter.dtype)
             turn = sign(mul(gradient, before))
@@ -64,11 +65,11 @@ class Rprop(Optimizer):
 
 def _pair(name: str, value: Any) -> tuple[float, float]:
     if not isinstance(value, tuple):
-        raise problem(TypeError, f"Rprop: {name} is no tuple", got=type(value).__name__)
+        raise problem(TypeError, f"Rprop: {name} must be a tuple", got=type(value).__name__)
     if len(value) != 2:
         raise problem(
             ValueError,
-            f"Rprop: {name} is no pair",
+            f"Rprop: {name} must be a pair",
             got=repr(value),
         )
     return value[0], value[1]
@@ -79,17 +80,15 @@ def _check_etas(minus: Any, plus: Any) -> None:
     check_instance("Rprop", "etaplus", plus, float)
     check_range("Rprop", "etaminus", minus, 0.0, 1.0, closed="none")
     if plus <= 1.0:
-        raise problem(
-            ValueError, "Rprop: the factor of growing steps is above 1.0", got=f"etaplus {plus}"
-        )
+        raise problem(ValueError, "Rprop: etaplus must be above 1.0", got=f"etaplus {plus}")
 
 
-def _check_sizes(least: Any, most: Any) -> None:
-    check_instance("Rprop", "min_step_sizes", least, float)
-    check_instance("Rprop", "max_step_sizes", most, float)
-    if least > most:
+def _check_sizes(smallest: Any, largest: Any) -> None:
+    check_instance("Rprop", "min_step_sizes", smallest, float)
+    check_instance("Rprop", "max_step_sizes", largest, float)
+    if smallest > largest:
         raise problem(
             ValueError,
             "Rprop: the smallest step is larger than the largest",
-            got=f"{least} > {most}",
+            got=f"{smallest} > {largest}",
         )

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent."""
+"""The SGD optimizer: stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mycelia.tensor.tensor import Tensor
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum and Nesterov's look ahead on request.
+    """Stochastic gradient descent with optional momentum and Nesterov acceleration.
 
-    Made without momentum, it has none for good, and leaves the states that momentum needs alone.
+    An optimizer created without momentum never uses it, and leaves the momentum states unchanged.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Natural gradients with momentum: THOR."""
+"""The THOR optimizer: natural gradients with momentum."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _TRACE_RULE = (0.01, 0.001)
 
 
 class Thor(Momentum):
-    """Momentum on natural gradients, whose curvature is refreshed when its trace has changed.
+    """Momentum on natural gradients; recomputes a layer's curvature when its trace has changed.
 
-    `parameters` are those of the network, then one probe for each layer that is watched: their
-    "gradients" are moments of the gradients inside the network, so take gradients for all of
-    `parameters`, as TrainOneStepCell does.
+    `parameters` are those of the network, followed by one probe for each watched layer. The
+    "gradients" of probes are second moments of the gradients inside the network, so compute
+    gradients for all of `parameters`, as TrainOneStepCell does.
     """
 
     def __init__(
@@ -67,23 +67,25 @@ class Thor(Momentum):
         self._adopt_layers(weights, sampling or max(1, frequency // 10), trace_rule)
 
     def _adopt_layers(self, weights: Any, sampling: int, trace_rule: Any) -> None:
-        """For each layer its operator, its inverses, and the places of its weights."""
-        places = {id(weight): place for place, weight in enumerate(weights)}
+        """Set each layer's operator, inverses, and the indices of its weights."""
+        indices = {id(weight): index for index, weight in enumerate(weights)}
         fields = (self.frequency, sampling, DECAY, self.loss_scale, trace_rule)
-        self._places = tuple(tuple(places[id(w)] for w in one.weights) for one in self.watched)
+        self._indices = tuple(
+            tuple(indices[id(w)] for w in layer.weights) for layer in self.watched
+        )
         self._operators = tuple(
-            (NaturalScaleGradient if isinstance(one, ScaleCurvatureProbe) else NaturalGradient)(
+            (NaturalScaleGradient if isinstance(layer, ScaleCurvatureProbe) else NaturalGradient)(
                 *fields
             )
-            for one in self.watched
+            for layer in self.watched
         )
-        kept = [one for one in self.watched if not isinstance(one, ScaleCurvatureProbe)]
-        self.input_inverses = _inverses("matrix_a_inv", [one.matrix_a for one in kept])
-        self.gradient_inverses = _inverses("matrix_g_inv", [one.matrix_g for one in kept])
+        factored = [layer for layer in self.watched if not isinstance(layer, ScaleCurvatureProbe)]
+        self.input_inverses = _inverses("matrix_a_inv", [layer.matrix_a for layer in factored])
+        self.gradient_inverses = _inverses("matrix_g_inv", [layer.matrix_g for layer in factored])
 
     def construct(self, gradients: Any) -> Any:
-        found = list(self.checked(gradients))
-        plain, probes = found[: len(self._weights)], found[len(self._weights) :]
+        values = list(self.checked(gradients))
+        plain, probes = values[: len(self._weights)], values[len(self._weights) :]
         if self.enable_clip_grad:
             plain = list(clip_by_global_norm(plain, self.loss_scale))
         steps = self._bounded(self._natural(plain, probes), plain)
@@ -94,24 +96,24 @@ class Thor(Momentum):
         return self.finish_step()
 
     def _natural(self, gradients: list[Any], probes: list[Any]) -> list[Any]:
-        """The gradients, those of watched layers divided by their curvature."""
-        found, seen = list(gradients), 0
+        """The gradients, with those of watched layers preconditioned by their curvature."""
+        result, factored = list(gradients), 0
         damping = self.damping_now()
-        for layer, operator, places, probe in zip(
-            self.watched, self._operators, self._places, probes, strict=True
+        for layer, operator, indices, probe in zip(
+            self.watched, self._operators, self._indices, probes, strict=True
         ):
-            own = tuple(gradients[place] for place in places)
+            own = tuple(gradients[index] for index in indices)
             if isinstance(layer, ScaleCurvatureProbe):
                 new = operator(own, probe, layer.matrix_g, layer.curvature, damping)
             else:
                 new = operator(
-                    own, probe, layer.matrix_a, layer.matrix_g, self.input_inverses[seen],
-                    self.gradient_inverses[seen], layer.curvature, damping,
+                    own, probe, layer.matrix_a, layer.matrix_g, self.input_inverses[factored],
+                    self.gradient_inverses[factored], layer.curvature, damping,
                 )  # fmt: skip
-                seen += 1
-            for place, step in zip(places, new, strict=True):
-                found[place] = step
-        return found
+                factored += 1
+            for index, step in zip(indices, new, strict=True):
+                result[index] = step
+        return result
 
     def damping_now(self) -> Any:
         """The damping of this step."""
@@ -120,7 +122,7 @@ class Thor(Momentum):
         return self.damping
 
     def _bounded(self, steps: list[Any], gradients: list[Any]) -> list[Any]:
-        """Steps made shorter when together they are longer than `radius` by the curvature."""
+        """The steps, scaled down if their joint length in the curvature metric exceeds `radius`."""
         square = Tensor(0.0, dtypes.float32)
         for step, gradient in zip(steps, gradients, strict=True):
             square = add(square, sum_of(cast(mul(step, gradient), dtypes.float32)))
@@ -144,16 +146,18 @@ def thor(
     frequency: int = 100,
     **options: Any,
 ) -> Thor:
-    """The optimizer THOR (Chen et al. 2020): natural gradients at a small part of their cost.
+    """The THOR optimizer (Chen et al. 2020): natural gradients at a fraction of the usual cost.
 
-    The layers of `net` that can be are watched: Dense, Conv2d, Embedding, LayerNorm; all other
-    parameters follow their plain gradients. `damping` is added to the curvature: a number, or one
-    for each step. The curvature is inverted every `frequency` steps at most. Of our own:
-    `sampling`, every how many steps a batch is looked at; `block_size`, the largest factor that is
-    kept whole; `trace_rule`, the changes of a trace below which a layer keeps its inverses, and
-    keeps them for good; `radius`, the longest step before the learning rate, measured by the
-    curvature: a step changes the outputs by a divergence of at most half the square of rate times
-    radius. `batch_size` and `split_indices` are not needed: the batch tells its size.
+    It watches the Dense, Conv2d, Embedding, and LayerNorm layers of `net`; all other parameters
+    follow their plain gradients. `damping` is added to the curvature: one value, or one per step.
+    The curvature is inverted at most every `frequency` steps. `batch_size` and `split_indices`
+    have no effect: the batch size is read from the batch.
+
+    Options that MindSpore does not have: `sampling`, how often (in steps) curvature is measured;
+    `block_size`, the largest curvature factor that is not split into blocks; `trace_rule`, the
+    changes of the trace below which a layer keeps its inverses for now, and permanently; `radius`,
+    the longest step before the learning rate, in the curvature metric: a step changes the outputs
+    by a divergence of at most half the square of rate times radius.
     """
     check_positive_int("thor", "batch_size", batch_size)
     return Thor(
@@ -165,19 +169,19 @@ def thor(
 def _by_decay(
     weights: list[Parameter], decay_filter: Callable[[Parameter], bool] | None, decay: float
 ) -> list[Any]:
-    """The parameters, in groups if not all of them decay."""
+    """The parameters, in groups if only some of them decay."""
     if not weights:
-        raise problem(ValueError, "thor: the network has nothing to train")
+        raise problem(ValueError, "thor: the network has no trainable parameters")
     if decay_filter is None or decay == 0 or all(decay_filter(weight) for weight in weights):
         return weights
-    kept = [weight for weight in weights if decay_filter(weight)]
+    decayed = [weight for weight in weights if decay_filter(weight)]
     free = [weight for weight in weights if not decay_filter(weight)]
-    groups: list[Any] = [{"params": kept, "weight_decay": decay}] if kept else []
+    groups: list[Any] = [{"params": decayed, "weight_decay": decay}] if decayed else []
     return [*groups, {"params": free, "weight_decay": 0.0}, {"order_params": weights}]
 
 
 def _inverses(name: str, moments: list[Parameter]) -> ParameterTuple:
-    """A parameter for the inverse of each moment."""
+    """One parameter for the inverse of each curvature factor."""
     return ParameterTuple(
         Parameter(
             Tensor(np.zeros(moment.shape, np.float32)),

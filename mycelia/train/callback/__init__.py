@@ -1,4 +1,4 @@
-"""Callbacks: what hears of the course of a training and acts on it."""
+"""Callbacks: they receive the events of a run and can act on it."""
 
 from mycelia.train.callback.backup_and_restore import BackupAndRestore as BackupAndRestore
 from mycelia.train.callback.callback import Callback as Callback

@@ -1,4 +1,4 @@
-"""Keeping a copy of a training, to go on with after a crash."""
+"""The BackupAndRestore callback: back up a training run and resume it after a crash."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _OWNER = "BackupAndRestore"
 
 
 class BackupAndRestore(Callback):
-    """Saves the training in `backup_dir` every `save_freq` epochs, and goes on with what is there.
+    """Backs up the training run in `backup_dir` every `save_freq` epochs, and resumes from it.
 
-    `save_freq` is a number or "epoch", for each; with `save_steps` it saves after so many steps as
-    well. A training that goes on does so at the epoch and the batch of the backup. One that
-    reaches its end leaves nothing there, unless `delete_checkpoint` is False.
+    `save_freq` is a number of epochs or "epoch", for each; `save_steps` additionally saves every
+    so many steps. Training resumes at the epoch and batch of the backup. A run that completes
+    removes the backup, unless `delete_checkpoint` is False.
     """
 
     def __init__(

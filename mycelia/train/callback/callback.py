@@ -1,4 +1,4 @@
-"""What hears of the course of a training: the base class, and what it is told."""
+"""The base class of callbacks, and the context that their events receive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVENTS = tuple(f"on_{phase}_{event}" for phase in ("train", "eval") for event in
 
 
 class CallbackParameters(dict[str, Any]):
-    """The facts of a run by name, also as attributes: `parameters.cur_step_num`."""
+    """Information about a run by name, also as attributes: `parameters.cur_step_num`."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -31,39 +31,39 @@ class CallbackParameters(dict[str, Any]):
 
 
 class RunContext(CheckedKeywords):
-    """What a callback is given: the facts of the run, and the way to end it."""
+    """What callback events receive: information about the run, and a way to stop it."""
 
     def __init__(self, original_args: dict[str, Any]) -> None:
         if not isinstance(original_args, dict):
             raise problem(
                 TypeError,
-                "RunContext: the facts of a run are no dict",
+                "RunContext: original_args must be a dict",
                 got=repr(original_args),
             )
         self._original_args = original_args
         self._stop_requested = False
 
     def original_args(self) -> Any:
-        """The facts of the run: `cur_step_num`, `net_outputs`, `train_network`, ..."""
+        """Information about the run: `cur_step_num`, `net_outputs`, `train_network`, ..."""
         return self._original_args
 
     def request_stop(self) -> None:
-        """Ask for the run to end after this step."""
+        """Stop the run after this step."""
         self._stop_requested = True
 
     def get_stop_requested(self) -> bool:
-        """Whether somebody asked for the run to end."""
+        """Whether a callback asked to stop the run."""
         return self._stop_requested
 
 
 class Callback(CheckedKeywords):
-    """The base class: a subclass defines the events it wants to hear of.
+    """The base class of callbacks. A subclass overrides the events that it handles.
 
-    Each event is a method that takes the RunContext. `on_train_*` and `on_eval_*` are what a run
-    calls; unless defined, they go to the plain names, which stand for both.
+    Each event is a method that receives the RunContext. A run calls `on_train_*` and `on_eval_*`;
+    by default these call the event without the prefix, which handles both.
     """
 
-    only_reads_results = False  # in its step events it looks at `net_outputs` and numbers only
+    only_reads_results = False  # its step events use only `net_outputs` and step numbers
 
     def __enter__(self) -> Self:
         return self
@@ -138,25 +138,25 @@ class Callback(CheckedKeywords):
         self.end(run_context)
 
     def on_train_interrupted(self, run_context: Any) -> None:
-        """When somebody asked for the end of training: between a step and the end of its epoch."""
+        """When a run was asked to stop: after the step and before the end of its epoch."""
 
     def looks_every(self) -> int:
-        """In its step events it looks at the network after each so many steps only; 0: never."""
+        """Step events inspect the network only every so many steps; 0: never."""
         return 1
 
     def resumes_from(self) -> Path | None:
-        """A checkpoint that the training is to go on from, if there is one."""
+        """The checkpoint that training should resume from, if there is one."""
         return None
 
     def state(self) -> dict[str, Any] | None:
-        """What a checkpoint must keep of this object, for a run that goes on: plain values."""
+        """The state of this callback to store in a checkpoint, as plain values."""
         return None
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` gave; this comes after `on_train_begin`."""
+        """Restore what `state` returned; called after `on_train_begin`."""
 
     def hears(self, *events: str) -> bool:
-        """Whether this object does something at one of these events."""
+        """Whether this callback handles one of these events."""
         return any(
             event in vars(self) or getattr(type(self), event) is not getattr(Callback, event)
             for event in events
@@ -164,19 +164,19 @@ class Callback(CheckedKeywords):
 
 
 class CallbackList:
-    """The callbacks of a run: an event goes to each, in order."""
+    """The callbacks of a run; sends each event to all of them, in order."""
 
     def __init__(self, callbacks: Any) -> None:
         self.callbacks = as_list(callbacks)
-        self.event = ""  # the last one that was told
-        self.heard = 0  # how many callbacks have heard of it, or are hearing
+        self.event = ""  # the last event that was sent
+        self.heard = 0  # how many callbacks have received it
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         entered = [self._stack.enter_context(callback) for callback in self.callbacks]
         self.callbacks = [
-            found if isinstance(found, Callback) else callback
-            for found, callback in zip(entered, self.callbacks, strict=True)
+            result if isinstance(result, Callback) else callback
+            for result, callback in zip(entered, self.callbacks, strict=True)
         ]
         return self
 
@@ -184,18 +184,18 @@ class CallbackList:
         return self._stack.__exit__(*error)
 
     def tell(self, event: str, run_context: RunContext) -> None:
-        """Let all callbacks hear of an event, as `tell("on_train_begin", context)`."""
+        """Send an event to all callbacks, as in `tell("on_train_begin", context)`."""
         self.event, self.heard = event, 0
         for callback in self.callbacks:
             self.heard += 1
             getattr(callback, event)(run_context)
 
     def tell_rest(self, event: str, run_context: RunContext, heard: Sequence[Callback]) -> None:
-        """The same, for an event that some have heard of already."""
+        """The same, except for callbacks that have already received the event."""
         self.event, self.heard = event, 0
         for callback in self.callbacks:
             self.heard += 1
-            if not any(callback is one for one in heard):
+            if not any(callback is other for other in heard):
                 getattr(callback, event)(run_context)
 
 
@@ -206,7 +206,7 @@ def as_list(callbacks: Any) -> list[Callback]:
     if not all(isinstance(callback, Callback) for callback in listed):
         raise problem(
             TypeError,
-            "callbacks: one of them is no Callback",
+            "callbacks: an element is not a Callback",
             got=", ".join(type(callback).__name__ for callback in listed),
             expected="a Callback, or a list of them",
         )
@@ -214,7 +214,7 @@ def as_list(callbacks: Any) -> list[Callback]:
 
 
 def loss_of(net_outputs: Any) -> Any:
-    """The loss among the results of a step: a float, or the first of several as it is."""
+    """The loss in the results of a step: a float, or the first of several results unchanged."""
     if isinstance(net_outputs, (tuple, list)):
         return net_outputs[0] if isinstance(net_outputs[0], Tensor) else net_outputs
     if isinstance(net_outputs, Tensor):
@@ -225,8 +225,3 @@ def loss_of(net_outputs: Any) -> Any:
 def step_in_epoch(parameters: Any) -> int:
     """The number of the current step, counted from 1 in its epoch."""
     return int((parameters.cur_step_num - 1) % parameters.batch_num + 1)
-
-
-def plain_events_of(callback: Callback) -> Sequence[str]:
-    """The events without `on_train_` or `on_eval_` that a callback defines."""
-    return [event for event in PLAIN_EVENTS if callback.hears(event)]

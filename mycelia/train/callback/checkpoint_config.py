@@ -1,4 +1,4 @@
-"""When checkpoints are saved while training, and how many are kept."""
+"""CheckpointConfig: when ModelCheckpoint saves, and how many files it keeps."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _APPENDABLE = (int, float, bool, str, Tensor)
 
 
 class CheckpointConfig:
-    """Says when `ModelCheckpoint` saves and how many files it keeps.
+    """Configures when `ModelCheckpoint` saves and how many files it keeps.
 
-    Every `save_checkpoint_steps` steps or, if that is 0, every `save_checkpoint_seconds`. The
-    newest `keep_checkpoint_max` stay or, if that is 0, one for each
-    `keep_checkpoint_per_n_minutes`. `append_info` lists what is saved along: "epoch_num",
-    "step_num" and a dict. With `exception_save` an error during training saves one more.
-    `integrated_save`, `async_save`, `enc_key`, `enc_mode` and `format` are those of
-    `save_checkpoint`; there is always a checksum.
+    It saves every `save_checkpoint_steps` steps or, if that is 0, every `save_checkpoint_seconds`.
+    It keeps the newest `keep_checkpoint_max` files or, if that is 0, one for each
+    `keep_checkpoint_per_n_minutes`. `append_info` lists what to save in addition: "epoch_num",
+    "step_num", and a dict. With `exception_save`, an error during training saves a final
+    checkpoint. `integrated_save`, `async_save`, `enc_key`, `enc_mode`, and `format` are those of
+    `save_checkpoint`; files always have a checksum.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class CheckpointConfig:
 
     @property
     def save_checkpoint_seconds(self) -> int | None:
-        """Save after this many seconds; None if steps decide."""
+        """Save after this many seconds; None if `save_checkpoint_steps` decides."""
         return self._save_seconds
 
     @property
@@ -80,11 +80,11 @@ class CheckpointConfig:
 
     @property
     def keep_checkpoint_per_n_minutes(self) -> int | None:
-        """Keep one file for each this many minutes; None if the number of files decides."""
+        """Keep one file per this many minutes; None if `keep_checkpoint_max` decides."""
         return self._keep_minutes
 
     def get_checkpoint_policy(self) -> dict[str, Any]:
-        """The rules by name."""
+        """The settings by name."""
         return {
             "save_checkpoint_steps": self._save_steps,
             "save_checkpoint_seconds": self._save_seconds,
@@ -94,12 +94,12 @@ class CheckpointConfig:
         }
 
     def _choose_one_rule(self) -> None:
-        """Steps come before seconds, a number of files before minutes."""
-        given = (self._save_steps, self._save_seconds, self._keep_max, self._keep_minutes)
-        if not any(given):
+        """Steps take precedence over seconds, and a number of files over minutes."""
+        settings = (self._save_steps, self._save_seconds, self._keep_max, self._keep_minutes)
+        if not any(settings):
             raise problem(
                 ValueError,
-                "CheckpointConfig: nothing says when to save and what to keep",
+                "CheckpointConfig: no setting says when to save or what to keep",
                 fix="set save_checkpoint_steps or keep_checkpoint_max, for instance",
             )
         if self._save_steps:
@@ -124,30 +124,30 @@ def _check_options(
     if remove_redundancy and integrated_save:
         raise problem(
             TypeError,
-            "CheckpointConfig: remove_redundancy is for checkpoints in parts",
-            fix="set integrated_save=False: each part is written once then; or leave it out",
+            "CheckpointConfig: remove_redundancy needs sharded checkpoints",
+            fix="set integrated_save=False, which writes each shard once; or leave it out",
         )
 
 
 def _appended(append_info: Any) -> dict[str, Any] | None:
-    """What is saved along, by name."""
+    """The values to save in addition, by name."""
     if append_info is None or append_info == []:
         return None
     if not isinstance(append_info, list):
         raise wrong_type("CheckpointConfig", "append_info", append_info, "list")
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for item in append_info:
         if isinstance(item, dict):
-            found |= item
+            entries |= item
         elif not isinstance(item, str):
             raise wrong_type("CheckpointConfig", "append_info", item, "a list of str or dict")
         elif item not in _COUNTED:
             raise wrong_value("CheckpointConfig", "append_info", item, f"in {list(_COUNTED)}")
         else:
-            found.setdefault(item, 0)
+            entries.setdefault(item, 0)
     if sum(isinstance(item, dict) for item in append_info) > 1:
         raise wrong_type("CheckpointConfig", "append_info", append_info, "a list with one dict")
-    for name, value in found.items():
+    for name, value in entries.items():
         if not isinstance(name, str) or not isinstance(value, _APPENDABLE):
             raise wrong_type("CheckpointConfig", "append_info", value, "numbers, str or tensors")
-    return found
+    return entries

@@ -1,4 +1,4 @@
-"""Finding what first gave numbers that are not finite: data, a layer, a gradient, an update."""
+"""Finds where non-finite values first appear: data, a layer, a gradient, or an update."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mycelia.transforms.grad import value_and_grad
 
 
 def first_non_finite(facts: Any, inputs: list[Any]) -> str:
-    """What in a training step on `inputs` is not finite first, in words."""
+    """Describe what is not finite first in a training step on `inputs`."""
     if not all_finite(inputs):
-        places = [str(i) for i, value in enumerate(inputs) if not all_finite([value])]
-        return f"the batch itself has numbers that are not finite, in column {', '.join(places)}"
+        columns = [str(i) for i, value in enumerate(inputs) if not all_finite([value])]
+        return f"the batch itself contains non-finite values, in column {', '.join(columns)}"
     with _eagerly():
         network = getattr(facts.train_network, "network", facts.train_network)
         layer = _first_bad_cell(facts, network, inputs)
@@ -27,12 +27,12 @@ def first_non_finite(facts: Any, inputs: list[Any]) -> str:
         weights = ParameterTuple([p for p in network.trainable_params() if p.requires_grad])
         names = _bad_gradients(network, weights, inputs) if weights else []
     if names:
-        return f"the network is finite, but not the gradient of {_listed(names)}"
-    return "the network and its gradients are finite, but not what the optimizer made of them"
+        return f"the network is finite, but the gradient of {_listed(names)} is not"
+    return "the network and its gradients are finite, but the optimizer's update is not"
 
 
 def all_finite(values: Iterable[Any]) -> bool:
-    """Whether tensors and arrays of real numbers are finite; others are."""
+    """Whether tensors and arrays of real numbers are finite; others count as finite."""
     return all(_is_finite(value) for value in values)
 
 
@@ -42,18 +42,18 @@ def _is_finite(value: Any) -> bool:
 
 
 def _first_bad_cell(facts: Any, network: Any, inputs: list[Any]) -> str:
-    """The first layer whose result is not finite, in words; nothing if there is none."""
+    """Describe the first layer whose result is not finite; empty if there is none."""
     names = {id(cell): name for name, cell in network.cells_and_names()}
     names |= {id(cell): name for name, cell in facts.network.cells_and_names()}
     if facts.loss_fn is not None:
         names[id(facts.loss_fn)] = "loss_fn"
-    found: list[str] = []
+    messages: list[str] = []
 
-    def look(cell: Any, given: Any, result: Any) -> None:
-        if not found and not all_finite(_tensors(result)):
+    def look(cell: Any, inputs: Any, result: Any) -> None:
+        if not messages and not all_finite(_tensors(result)):
             name = names[id(cell)]
-            source = _source(cell, given)
-            found.append(f"first in {type(cell).__name__} {name!r}{source}".replace(" ''", ""))
+            source = _source(cell, inputs)
+            messages.append(f"first in {type(cell).__name__} {name!r}{source}".replace(" ''", ""))
 
     handles = [cell.register_forward_hook(look) for _, cell in network.cells_and_names()]
     try:
@@ -61,18 +61,19 @@ def _first_bad_cell(facts: Any, network: Any, inputs: list[Any]) -> str:
     finally:
         for handle in handles:
             handle.remove()
-    return found[0] if found else ""
+    return messages[0] if messages else ""
 
 
-def _source(cell: Any, given: Any) -> str:
-    """What the layer was given: good numbers, or bad ones of its own."""
-    own = [p for p in cell.get_parameters(expand=False) if not all_finite([p])]
-    if own:
-        return f", whose parameter {own[0].name} is not finite"
-    if not all_finite(_tensors(given)):
-        return ", whose input is not finite: the operations before it made it so"
-    most = max((float(np.abs(t.asnumpy()).max()) for t in _tensors(given) if t.size), default=0.0)
-    return f", from inputs of at most {most:.4g}"
+def _source(cell: Any, inputs: Any) -> str:
+    """Describe the inputs and parameters of the layer."""
+    parameters = [p for p in cell.get_parameters(expand=False) if not all_finite([p])]
+    if parameters:
+        return f", whose parameter {parameters[0].name} is not finite"
+    if not all_finite(_tensors(inputs)):
+        return ", whose input is already not finite because of the operations before it"
+    tensors = [t for t in _tensors(inputs) if t.size]
+    largest = max((float(np.abs(t.asnumpy()).max()) for t in tensors), default=0.0)
+    return f", from inputs of at most {largest:.4g}"
 
 
 def _bad_gradients(network: Any, weights: Any, inputs: list[Any]) -> list[str]:
@@ -97,7 +98,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 @contextmanager
 def _eagerly() -> Iterator[None]:
-    """Run cells one by one for a while."""
+    """Run cells in eager mode for a while."""
     before = settings.current()
     settings.change(mode=settings.PYNATIVE_MODE)
     try:

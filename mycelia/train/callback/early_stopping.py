@@ -1,4 +1,4 @@
-"""Ending a training that does not get better."""
+"""The EarlyStopping callback: stop training when a metric no longer improves."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mycelia.train.checkpoint import load_param_into_net
 
 
 class EarlyStopping(MonitorCallback):
-    """Ends the training when `monitor` has not got better for `patience` epochs.
+    """Stops training when `monitor` has not improved for `patience` epochs.
 
-    With `baseline`, epochs count as better only if they are better than it. With
-    `restore_best_weights` the parameters become those of the best epoch.
+    With `baseline`, an epoch counts as an improvement only if it is better than the baseline.
+    `restore_best_weights` restores the parameters of the best epoch.
     """
 
     _kept = (*MonitorCallback._kept, "stopped_epoch", "_best_parameters")
@@ -37,10 +37,10 @@ class EarlyStopping(MonitorCallback):
 
     def on_train_end(self, run_context: Any) -> None:
         if self.stopped_epoch:
-            self._tell("ended the training")
+            self._tell("stopped training")
 
-    def _forget(self) -> None:
-        super()._forget()
+    def _reset(self) -> None:
+        super()._reset()
         self.stopped_epoch = 0
         self._best_parameters: dict[str, Parameter] = {}
 
@@ -49,14 +49,14 @@ class EarlyStopping(MonitorCallback):
         if self.restore_best_weights and (is_best or not self._best_parameters):
             self._best_parameters = _copies(facts.train_network)
         if is_best and self._passes_baseline(value):
-            self._wait_anew()
+            self._restart_wait()
         if self.wait < self.patience:
             return
         self.stopped_epoch = facts.cur_epoch_num
         run_context.request_stop()
         if self._best_parameters:
             load_param_into_net(facts.train_network, self._best_parameters)
-            self._tell("went back to the parameters of the best epoch")
+            self._tell("restored the parameters of the best epoch")
 
     def _passes_baseline(self, value: float) -> bool:
         return self.baseline is None or self._is_better(value, self.baseline)

@@ -1,4 +1,4 @@
-"""Keeping what the epochs of a run gave."""
+"""The History callback: record the results of each epoch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.train.callback.callback import Callback
 
 
 class History(Callback):
-    """Keeps the results of the epochs: `epoch` their numbers, `history` lists by name."""
+    """Records the results of each epoch: `epoch` lists the epochs, `history` values by name."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A callback made of functions."""
+"""The LambdaCallback: a callback made of functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Listener = Callable[[Any], Any]
 
 
 class LambdaCallback(Callback):
-    """Calls the given functions, each with the RunContext, at the events of their names."""
+    """Calls functions at the events of the same names, each with the RunContext."""
 
     def __init__(
         self,
@@ -30,9 +30,9 @@ class LambdaCallback(Callback):
         on_eval_end: Listener | None = None,
     ) -> None:
         super().__init__()
-        given = dict(locals())
+        functions = dict(locals())
         for event in EVENTS:
-            listener = given[event]
+            listener = functions[event]
             if listener is None:
                 continue
             if not callable(listener):

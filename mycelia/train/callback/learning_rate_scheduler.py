@@ -1,4 +1,4 @@
-"""Changing the learning rate by a function of the step."""
+"""The LearningRateScheduler callback: set the learning rate by a function of the step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia.train.callback.callback import Callback
 
 
 class LearningRateScheduler(Callback):
-    """After each step the learning rate becomes `learning_rate_function(rate, step number)`."""
+    """Sets the learning rate after each step to `learning_rate_function(rate, step)`."""
 
     def __init__(self, learning_rate_function: Callable[[float, int], float]) -> None:
         super().__init__()
@@ -30,20 +30,20 @@ class LearningRateScheduler(Callback):
     def step_end(self, run_context: Any) -> None:
         facts = run_context.original_args()
         rate = fixed_rate("LearningRateScheduler", facts.optimizer)
-        current = float(str(rate.asnumpy()))  # 0.1, not what float32 makes of it
+        current = float(str(rate.asnumpy()))  # 0.1, not its float32 approximation
         new = self.learning_rate_function(current, facts.cur_step_num)
         if not math.isclose(current, new, rel_tol=1e-10):
             rate.set_data(Tensor(new, float32))
 
 
 def fixed_rate(owner: str, optimizer: Any) -> Parameter:
-    """The one learning rate of an optimizer, which a callback may change."""
+    """The single learning rate of an optimizer, which a callback may change."""
     rate = optimizer.learning_rate
     if not isinstance(rate, Parameter):
         raise problem(
             ValueError,
-            f"{owner}: the learning rate is not one number that can be set",
+            f"{owner}: the optimizer has no single learning rate that can be set",
             got=f"learning_rate of type {type(rate).__name__}",
-            fix="give the optimizer one number as learning_rate",
+            fix="pass one number as the optimizer's learning_rate",
         )
     return rate

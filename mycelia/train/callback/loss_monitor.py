@@ -1,4 +1,4 @@
-"""Printing the loss."""
+"""The LossMonitor callback: print the loss."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mycelia.train.callback.callback import Callback, loss_of, step_in_epoch
 
 
 class LossMonitor(Callback):
-    """Prints the loss every `per_print_times` steps (0: never), and metrics after epochs.
+    """Prints the loss every `per_print_times` steps (0: never), and metrics after each epoch.
 
-    A loss that is not a finite number ends the training with a ValueError.
+    A loss that is not finite stops training with a ValueError.
     """
 
     only_reads_results = True
@@ -35,7 +35,7 @@ class LossMonitor(Callback):
                 ValueError,
                 f"LossMonitor: the loss is not finite in epoch {epoch}, step {step}",
                 got=f"a loss of {loss}",
-                fix="try a smaller learning rate, or look for bad numbers in the data",
+                fix="try a smaller learning rate, or look for non-finite values in the data",
             )
         if self._is_due(facts.cur_step_num):
             self._last_print_time = facts.cur_step_num
@@ -54,7 +54,7 @@ class LossMonitor(Callback):
             print(f"Eval result: epoch {facts.cur_epoch_num}, metrics: {metrics}")
 
     def _is_due(self, step: int) -> bool:
-        """Whether to print now; when another run begins to count again, so does this."""
+        """Whether to print now; the count restarts when another run starts."""
         every = self._per_print_times
         if every == 0:
             return False

@@ -1,4 +1,4 @@
-"""Saving checkpoints while training."""
+"""The ModelCheckpoint callback: save checkpoints during training."""
 
 from __future__ import annotations
 
@@ -35,14 +35,12 @@ _COUNTS = {"epoch_num": "cur_epoch_num", "step_num": "cur_step_num"}
 class ModelCheckpoint(Callback):
     """Saves the training network as `directory/prefix-<epoch>_<step in epoch>.ckpt`.
 
-    `config` says when, and how many to keep. If files of an earlier run are there, the prefix gets
-    a number. Prefix and directory may be functions of the facts of the run.
-
-    The state of the run is saved along, so that `Model.train(..., resume_from=directory)` goes on
-    from there with the same prefix. A save that fails is a warning, and the training goes on.
-
-    Without `integrated_save`, several devices and processes save parts: the checkpoint is then
-    `directory/prefix-<epoch>_<step in epoch>.index.json`, and the directory is one for all.
+    `config` sets when to save and how many files to keep. If files of an earlier run exist, the
+    prefix gets a number. Prefix and directory may be functions of the callback parameters.
+    Checkpoints include the state of the run, so that `Model.train(..., resume_from=directory)`
+    resumes with the same prefix. If a save fails, training continues with a warning.
+    Without `integrated_save`, several devices and processes save shards: the checkpoint is then
+    `directory/prefix-<epoch>_<step in epoch>.index.json`, in a directory that all ranks share.
     """
 
     def __init__(
@@ -60,7 +58,7 @@ class ModelCheckpoint(Callback):
         self._directory = os.getcwd()
         if directory is not None and not callable(directory):
             self._directory = self._made_directory(directory)
-        self._asked = self._prefix = "" if callable(prefix) else checked_prefix(prefix)
+        self._original_prefix = self._prefix = "" if callable(prefix) else checked_prefix(prefix)
         if not callable(prefix) and not callable(directory):
             self._prefix = unused_prefix(self._directory, self._prefix)
         self._append_dict = dict(self._config.append_dict or {})
@@ -74,7 +72,7 @@ class ModelCheckpoint(Callback):
 
     @property
     def latest_ckpt_file_name(self) -> str:
-        """The path of the checkpoint saved last, or nothing."""
+        """The path of the latest checkpoint, or an empty string."""
         return self._latest
 
     def step_end(self, run_context: Any) -> None:
@@ -86,36 +84,38 @@ class ModelCheckpoint(Callback):
         if self._is_due(facts):
             self._save(facts)
         elif self._config.integrated_save and self._pending is not None and is_over(self._pending):
-            self._settle()  # so that a failure is told in the step after it
+            self._settle()  # reports a failure in the next step
 
     def on_train_interrupted(self, run_context: Any) -> None:
-        self._save_the_last(run_context.original_args())
+        self._save_last(run_context.original_args())
 
     def end(self, run_context: Any) -> None:
-        self._save_the_last(run_context.original_args())
+        self._save_last(run_context.original_args())
         self._settle()
         if self._failure is not None:
             logger.error("ModelCheckpoint: the last save failed: %s", self._failure)
 
-    def _save_the_last(self, facts: Any) -> None:
-        saves_at_all = self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds
-        if saves_at_all and (facts.cur_step_num != self._last_step or self._failure is not None):
+    def _save_last(self, facts: Any) -> None:
+        is_enabled = self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds
+        if is_enabled and (facts.cur_step_num != self._last_step or self._failure is not None):
             self._save(facts)
 
     def __exit__(self, kind: Any = None, *error: Any) -> None:
-        """After an error, save what there is if the configuration asks for it."""
+        """After an error, save a checkpoint if the configuration asks for it."""
         self._settle(together=kind is None)
         if kind is None or not self._config.exception_save or self._facts is None:
             return
-        if self._meets_others(self._facts):
-            logger.warning("ModelCheckpoint: after an error nothing is saved: others may not come")
+        if self._is_collective(self._facts):
+            logger.warning(
+                "ModelCheckpoint: nothing is saved after an error: other ranks may not take part"
+            )
             return
         self._save_as(self._facts, f"{self._numbered(self._facts)}_breakpoint")
         self._settle()
 
     @property
     def encryption(self) -> tuple[bytes | None, str]:
-        """The key and the mode of its files."""
+        """The key and the mode of file encryption."""
         return self._config.enc_key, self._config.enc_mode
 
     def looks_every(self) -> int:
@@ -124,19 +124,20 @@ class ModelCheckpoint(Callback):
         return steps if is_plain and self._last_step % steps == 0 else 1
 
     def state(self) -> dict[str, Any]:
-        names = {"asked": self._asked, "prefix": self._prefix, "directory": self._directory}
+        original = {"asked": self._original_prefix}
+        names = original | {"prefix": self._prefix, "directory": self._directory}
         return {"last_step": self._last_step, **names}
 
     def restore(self, state: dict[str, Any]) -> None:
         last, steps = state["last_step"], self._config.save_checkpoint_steps or 1
-        self._last_step = last - last % steps  # one of an interruption stands between two others
-        if (state["asked"], state["directory"]) == (self._asked, self._directory):
+        self._last_step = last - last % steps  # an interruption may save between two regular saves
+        if (state["asked"], state["directory"]) == (self._original_prefix, self._directory):
             self._prefix = state["prefix"]
             remove_leftovers(self._directory, self._prefix)
 
     def _made_directory(self, path: Any) -> str:
-        found = made_directory("ModelCheckpoint", "directory", path)
-        return found if self._config.integrated_save else str(home(Path(found)))
+        directory = made_directory("ModelCheckpoint", "directory", path)
+        return directory if self._config.integrated_save else str(home(Path(directory)))
 
     def _is_due(self, facts: Any) -> bool:
         config = self._config
@@ -144,15 +145,16 @@ class ModelCheckpoint(Callback):
             return facts.cur_step_num >= self._last_step + config.save_checkpoint_steps
         seconds = config.save_checkpoint_seconds or 0
         is_due = seconds > 0 and time.time() - self._last_time > seconds
-        if seconds > 0 and self._meets_others(facts):  # whose clocks are others
+        if seconds > 0 and self._is_collective(facts):  # ranks must agree: their clocks differ
             return bool(gather_from_all("ModelCheckpoint", [is_due])[0, 0])
         return is_due
 
-    def _meets_others(self, facts: Any) -> bool:
-        """Whether a save is one of all processes."""
+    def _is_collective(self, facts: Any) -> bool:
+        """Whether all processes take part in a save."""
         if world().size == 1:
             return False
-        named = [(one.name, one) for one in self._network(facts).get_parameters()]
+        parameters = self._network(facts).get_parameters()
+        named = [(parameter.name, parameter) for parameter in parameters]
         return not self._config.integrated_save or needs_all_processes(named)
 
     def _network(self, facts: Any) -> Any:
@@ -165,10 +167,10 @@ class ModelCheckpoint(Callback):
         self._last_step = facts.cur_step_num
         self._last_time = time.time()
         if self._save_as(facts, named) and self._pending is None:
-            self._make_room()
+            self._remove_old()
 
     def _save_as(self, facts: Any, name: str) -> bool:
-        """Save a file, or begin to; whether that worked."""
+        """Save a file, or start saving it; returns whether that succeeded."""
         self._previous, self._failure = self._latest, None
         try:
             self._latest = self._write(facts, name)
@@ -177,28 +179,28 @@ class ModelCheckpoint(Callback):
         return self._failure is None
 
     def _settle(self, together: bool = True) -> None:
-        """Wait for a file that is written in the background, and remove older ones after that.
+        """Wait for the file that is written in the background, then remove older ones.
 
-        With parts, all processes learn `together` whether theirs were written.
+        With shards and `together`, all processes learn whether every shard was written.
         """
         if self._pending is None:
             return
-        with busy():  # a wait that ends: nobody is stuck meanwhile
+        with busy():  # the wait is bounded: the watchdog should ignore it
             error, self._pending = finish(self._pending), None
         if together and not self._config.integrated_save:
             failed = gather_from_all("ModelCheckpoint", [error is not None])[:, 0]
             if error is None and failed.any():
-                error = OSError(f"rank {int(failed.argmax())} could not write its part")
+                error = OSError(f"rank {int(failed.argmax())} could not write its shard")
         if error is None:
-            self._make_room()
+            self._remove_old()
         else:
             self._note_failure(error)
 
     def _note_failure(self, error: Exception) -> None:
         self._failure, self._latest = error, self._previous
         logger.warning(
-            "ModelCheckpoint: a checkpoint in %s was not saved: %s. Older ones stay, the training "
-            "goes on, and the next save tries again: make room there, or choose another directory",
+            "ModelCheckpoint: a checkpoint in %s was not saved: %s. Older ones are kept, training "
+            "continues, and the next save tries again: free space, or choose another directory",
             *(self._directory, error),
         )
 
@@ -228,12 +230,12 @@ class ModelCheckpoint(Callback):
         return path if file == Path(path) else str(index_path(Path(path)))
 
     def _run_entries(self, facts: Any) -> dict[str, Any]:
-        """The state of the run, unless another network is saved or nobody knows it."""
+        """The state of the run, unless another network is saved or the state is unknown."""
         network = self._config.saved_network
         return run_entries(facts) if network is None or network is facts.train_network else {}
 
-    def _make_room(self) -> None:
-        """Remove older checkpoints, as the configuration says, now that a newer one is there."""
+    def _remove_old(self) -> None:
+        """Remove older checkpoints as configured, after a newer one was saved."""
         config = self._config
         if not config.integrated_save and world().rank > 0:
             return  # the first process does it for all

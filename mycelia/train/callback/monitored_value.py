@@ -1,4 +1,4 @@
-"""Watching one number of a run: whether it gets better, and how long it has not."""
+"""The base class of callbacks that monitor a metric and count epochs without progress."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ _BETTER_DOWN = frozenset(
 
 
 class MonitorCallback(Callback):
-    """A callback that acts when `monitor` has not got better for `patience` epochs.
+    """A callback that acts when `monitor` has not improved for `patience` epochs.
 
-    `monitor` is "loss", "eval_loss" or the name of a metric; `mode` says what better is: "min",
-    "max", or "auto" to tell by the name. Steps of at most `min_delta` do not count.
+    `monitor` is "loss", "eval_loss", or the name of a metric; `mode` is "min" or "max" for the
+    better direction, or "auto" to derive it from the name. Changes of at most `min_delta` do not
+    count as improvement.
     """
 
-    _kept: tuple[str, ...] = ("best", "_seen", "_waits_since")
+    _kept: tuple[str, ...] = ("best", "_seen", "_waits_since")  # stored in checkpoints
     best: float
     _seen: int
-    _waits_since: int  # the number of values seen when the waiting began
+    _waits_since: int  # the number of values seen when waiting began
 
     def __init__(
         self, monitor: str, min_delta: float, patience: int, verbose: bool, mode: str
@@ -46,15 +47,15 @@ class MonitorCallback(Callback):
         self.min_delta = abs(check_instance(owner, "min_delta", min_delta, (float, int)))
         self.patience = check_non_negative_int(owner, "patience", patience)
         self.verbose = check_bool(owner, "verbose", verbose)
-        self._forget()
+        self._reset()
 
     @property
     def wait(self) -> int:
-        """How many epochs in a row have counted as no progress."""
+        """The number of epochs in a row without improvement."""
         return max(self._seen - self._waits_since, 0)
 
     def on_train_begin(self, run_context: Any) -> None:
-        self._forget()
+        self._reset()
 
     def on_train_epoch_end(self, run_context: Any) -> None:
         value = self._value_in(run_context.original_args())
@@ -74,24 +75,24 @@ class MonitorCallback(Callback):
             setattr(self, name, state[name])
 
     def _judge(self, run_context: Any, value: float, is_best: bool) -> None:
-        """Act on the value of an epoch."""
+        """Act on the monitored value of an epoch."""
         raise NotImplementedError
 
-    def _forget(self) -> None:
-        """Begin as if nothing had been seen."""
+    def _reset(self) -> None:
+        """Discard everything seen so far."""
         self.best = -self._direction * np.inf
         self._seen = 0
         self._waits_since = 0
 
-    def _wait_anew(self, rest: int = 0) -> None:
-        """Count the epochs without progress from here, or from after `rest` more epochs."""
+    def _restart_wait(self, rest: int = 0) -> None:
+        """Count the epochs without improvement from here, or from `rest` epochs later."""
         self._waits_since = max(self._waits_since, self._seen + rest)
 
     def _is_better(self, value: float, than: float) -> bool:
         return self._direction * value > self._direction * than + self.min_delta
 
     def _value_in(self, facts: Any) -> float | None:
-        """The value of `monitor` after this epoch, or None if the run does not give it."""
+        """The value of `monitor` after this epoch, or None if the run does not report it."""
         known = dict(facts.get("eval_results") or {})
         if self.monitor == "loss":
             known["loss"] = loss_of(facts.get("net_outputs"))
@@ -100,7 +101,7 @@ class MonitorCallback(Callback):
         if value is None:
             names = ", ".join(sorted({"loss", *known}))
             logger.warning(
-                "%s watches %s, which this run does not give; there are: %s",
+                "%s monitors %s, which this run does not report; available: %s",
                 *(owner, self.monitor, names),
             )
             return None
@@ -108,14 +109,14 @@ class MonitorCallback(Callback):
         if array.ndim:
             raise problem(
                 ValueError,
-                f"{owner}: only a single number can be watched",
+                f"{owner}: only a scalar can be monitored",
                 got=f"{self.monitor} of shape {array.shape}",
             )
         return float(array)
 
 
 def _direction(owner: str, monitor: str, mode: str) -> int:
-    """Where better values lie."""
+    """The direction of improvement."""
     if mode not in _MODES:
         raise problem(
             ValueError,

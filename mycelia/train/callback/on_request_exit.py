@@ -1,4 +1,4 @@
-"""Ending a run on request, with what is needed to go on later."""
+"""The OnRequestExit callback: save and exit on request, to resume later."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from mycelia.train.checkpoint import save_checkpoint
 
 
 class OnRequestExit(Callback):
-    """Ends training or evaluation after the current step when the signal `sig` comes.
+    """Stops training or evaluation after the current step on the signal `sig`.
 
-    The other way to ask is the JSON file `config_file` with `{"GracefulExit": 1}`. At the end the
-    network is saved as `directory/rank_0/<file_name>_train.ckpt` and `.mindir` (`_eval` for
-    evaluation). The next training goes on from such a file; when it reaches its end, it removes
-    it. A signal is heard in the main thread only.
+    Alternatively, write `{"GracefulExit": 1}` to the JSON file `config_file`. When the run stops,
+    the network is saved as `directory/rank_0/<file_name>_train.ckpt` and `.mindir` (`_eval` for
+    evaluation). The next training run resumes from this file, and removes it on completion.
+    Signals are received in the main thread only.
     """
 
-    only_reads_results = True  # it asks for the end, and saves when that comes
+    only_reads_results = True  # it only requests the stop, and saves after that
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class OnRequestExit(Callback):
         if self.sig == signal.SIGKILL:
             raise problem(
                 ValueError,
-                "OnRequestExit: no program hears SIGKILL",
+                "OnRequestExit: SIGKILL cannot be handled",
                 fix="choose another signal, such as signal.SIGTERM",
             )
         folder = Path(_checked("directory", directory, str)).resolve() / "rank_0"
@@ -52,11 +52,11 @@ class OnRequestExit(Callback):
         self.eval_name = str(folder / f"{name}_eval")
         self.config_file = config_file
         self.exit = False
-        self._continues = self._has_saved = False
-        self._before: Any = None  # what the signal did
+        self._resumed = self._has_saved = False
+        self._before: Any = None  # the previous signal handler
 
     def __exit__(self, *error: Any) -> None:
-        """Let the signal do again what it did before."""
+        """Restore the previous signal handler."""
         if self._before is not None:
             signal.signal(self.sig, self._before)
             self._before = None
@@ -69,10 +69,10 @@ class OnRequestExit(Callback):
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._continues = True
+        self._resumed = True
 
     def on_train_begin(self, run_context: Any) -> None:
-        self.exit = self._continues = self._has_saved = False
+        self.exit = self._resumed = self._has_saved = False
         self._listen()
 
     def on_train_step_end(self, run_context: Any) -> None:
@@ -91,14 +91,14 @@ class OnRequestExit(Callback):
     def on_train_end(self, run_context: Any) -> None:
         if self.exit and not self._has_saved:
             self.on_train_interrupted(run_context)
-        elif self._continues and not self.exit:
+        elif self._resumed and not self.exit:
             Path(f"{self.train_name}.ckpt").unlink(missing_ok=True)
 
     def on_eval_begin(self, run_context: Any) -> None:
         self._listen()
 
     def on_eval_step_end(self, run_context: Any) -> None:
-        if not _is_in_training(run_context):  # which stops itself, with the whole evaluation
+        if not _is_in_training(run_context):  # training stops at its own step, after the evaluation
             self._stop_if_asked(run_context)
 
     def on_eval_end(self, run_context: Any) -> None:
@@ -115,8 +115,8 @@ class OnRequestExit(Callback):
             return
         if threading.current_thread() is not threading.main_thread():
             logger.warning(
-                "OnRequestExit hears no signal: the run is not in the main thread. "
-                "Run it there, or ask for its end with config_file"
+                "OnRequestExit cannot receive signals outside the main thread. "
+                "Run there, or request the exit with config_file"
             )
             return
         before = signal.signal(self.sig, self._hear)
@@ -134,11 +134,11 @@ class OnRequestExit(Callback):
         if self.config_file is None or not Path(self.config_file).is_file():
             return False
         try:
-            found = json_value(Path(self.config_file).read_bytes())
+            request = json_value(Path(self.config_file).read_bytes())
         except (OSError, ValueError) as error:
             logger.warning("%s cannot be read (yet): %s", self.config_file, error)
             return False
-        return isinstance(found, dict) and found.get("GracefulExit") == 1
+        return isinstance(request, dict) and request.get("GracefulExit") == 1
 
     def _export(self, name: str, network: Any, inputs: Any) -> None:
         try:

@@ -1,4 +1,4 @@
-"""Showing how a training gets on."""
+"""The ProgressBar callback: show the progress of training."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _UNITS = ("steps", "samples")
 
 
 class ProgressBar(Callback):
-    """Shows epoch, step, loss, speed and the time that is left.
+    """Shows epoch, step, loss, speed, and the remaining time.
 
-    On a terminal one line changes at most `per_second` times a second, with a bar if rich is
-    installed; elsewhere a line is written every `every` seconds and after each epoch. The speed is
-    in `unit`: "steps" or "samples" a second. `file` is what it writes to, by default the output.
+    On a terminal, one line is updated at most `per_second` times a second, with a bar if rich is
+    installed; elsewhere a line is printed every `every` seconds and after each epoch. `unit` is
+    the unit of the speed: "steps" or "samples" per second. `file` is the output stream, by default
+    standard output.
     """
 
     only_reads_results = True
@@ -43,7 +44,7 @@ class ProgressBar(Callback):
     def on_train_begin(self, run_context: Any) -> None:
         self._display = display(self._file, self._every)
         self._began = self._shown = time.monotonic()
-        self._first: int | None = None  # the number of steps made before this run
+        self._first: int | None = None  # the number of steps before this run
 
     def on_train_step_begin(self, run_context: Any) -> None:
         if self._first is None:
@@ -71,12 +72,12 @@ class ProgressBar(Callback):
             f"step {step_in_epoch(facts)}/{facts.batch_num}",
             f"loss {_short(loss_of(facts.get('net_outputs')))}",
         ]
-        made = facts.cur_step_num - (self._first or 0)
+        done = facts.cur_step_num - (self._first or 0)
         spent = time.monotonic() - self._began
-        if made and spent:
+        if done and spent:
             left = (facts.epoch_num - facts.cur_epoch_num + 1) * facts.batch_num
             left = max(left - step_in_epoch(facts), 0)
-            parts += [self._speed(facts, made / spent), f"{_duration(left * spent / made)} left"]
+            parts += [self._speed(facts, done / spent), f"{_duration(left * spent / done)} left"]
         return " | ".join(parts)
 
     def _speed(self, facts: Any, steps: float) -> str:

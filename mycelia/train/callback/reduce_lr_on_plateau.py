@@ -1,4 +1,4 @@
-"""Lowering the learning rate when a training does not get better."""
+"""The ReduceLROnPlateau callback: lower the learning rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _OWNER = "ReduceLROnPlateau"
 
 
 class ReduceLROnPlateau(MonitorCallback):
-    """Multiplies the learning rate by `factor` when `monitor` has not got better for `patience`
-    epochs. Counting begins again with the epoch `cooldown` after that, at the earliest the next;
-    the rate stays at least `min_lr`.
+    """Multiplies the learning rate by `factor` when `monitor` stops improving.
+
+    It acts after `patience` epochs without improvement. Counting restarts `cooldown` epochs later,
+    at the earliest with the next one. The rate never falls below `min_lr`.
     """
 
     def __init__(
@@ -44,10 +45,10 @@ class ReduceLROnPlateau(MonitorCallback):
 
     def _judge(self, run_context: Any, value: float, is_best: bool) -> None:
         if is_best:
-            self._wait_anew()
+            self._restart_wait()
         elif self.wait >= max(self.patience, 1):
             self._lower_rate(run_context.original_args())
-            self._wait_anew(rest=max(self.cooldown - 1, 0))
+            self._restart_wait(rest=max(self.cooldown - 1, 0))
 
     def _lower_rate(self, facts: Any) -> None:
         rate = fixed_rate(_OWNER, facts.optimizer)

@@ -1,4 +1,4 @@
-"""Showing one line that changes: a bar of rich on a terminal, lines now and then elsewhere."""
+"""Progress displays: a rich bar on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any, Protocol, TextIO
 
 from mycelia._engine.core.lazy_import import optional_module
 
-rich_progress = optional_module("rich.progress")  # without it, a line without a bar
+rich_progress = optional_module("rich.progress")  # optional: without it, a line without a bar
 rich_console = optional_module("rich.console")
 
 
 class ProgressDisplay(Protocol):
-    """Where the state of a run is shown."""
+    """Displays the progress of a run."""
 
     def show(self, done: int, total: int, text: str) -> None:
-        """Show that `done` of `total` steps are made; what stood there may go."""
+        """Show that `done` of `total` steps are complete; replaces the previous text."""
 
     def close(self, text: str) -> None:
-        """Leave `text` as the last of it."""
+        """Show `text` as the final state."""
 
 
 class RichProgressBar:
-    """A bar of rich, which needs a terminal."""
+    """A rich progress bar, which needs a terminal."""
 
     def __init__(self, file: TextIO) -> None:
         parts, console = rich_progress, rich_console.Console(file=file)
@@ -50,7 +50,7 @@ class RichProgressBar:
 
 
 class TerminalLine:
-    """One line of a terminal, written over and over."""
+    """One line of a terminal, overwritten at each update."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -69,7 +69,7 @@ class TerminalLine:
 
 
 class LogFileLines:
-    """Lines of a file, one in `every` seconds."""
+    """Lines of a log file, one every `every` seconds."""
 
     def __init__(self, file: TextIO, every: float) -> None:
         self._file, self._every = file, every
@@ -85,8 +85,8 @@ class LogFileLines:
 
 
 def display(file: TextIO | None, every: float) -> ProgressDisplay:
-    """The best there is for a file; by default, for what the program prints."""
-    found = sys.stdout if file is None else file
-    if not found.isatty():
-        return LogFileLines(found, every)
-    return TerminalLine(found) if rich_progress is None else RichProgressBar(found)
+    """The best display for a file, by default standard output."""
+    stream = sys.stdout if file is None else file
+    if not stream.isatty():
+        return LogFileLines(stream, every)
+    return TerminalLine(stream) if rich_progress is None else RichProgressBar(stream)

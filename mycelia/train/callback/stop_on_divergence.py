@@ -1,4 +1,4 @@
-"""Ending a training whose loss is not finite, with the step, the layer and the last good state."""
+"""The StopOnDivergence callback: stop on a non-finite loss and report the step and layer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OWNER = "StopOnDivergence"
 
 @dataclass(frozen=True)
 class _CompletedStep:
-    """A step that was made: where, and on which batch."""
+    """A completed step: its number and its batch."""
 
     epoch: int
     in_epoch: int
@@ -32,14 +32,13 @@ class _CompletedStep:
 
 
 class StopOnDivergence(Callback):
-    """Ends a training whose loss is nan or infinite, and says which step and layer made it so.
+    """Stops training when the loss is not finite, and reports the step and layer that caused it.
 
-    The loss is looked at every `check_every` steps. Every `keep_every` steps the parameters are
-    copied, and batches are kept since: from there the training is repeated to the first step that
-    went wrong. The network then has the parameters from before that step; with `directory` they
-    are saved there. The end is an error, or with `raises=False` a stop and a line in the log.
-
-    `LossMonitor` ends such a training too, so it comes after this in the list of callbacks.
+    It checks the loss every `check_every` steps. Every `keep_every` steps it copies the parameters;
+    it also stores the batches since then, and repeats these steps to locate the first bad one. The
+    network is then restored to the parameters before that step; with `directory` they are also
+    saved there. The callback raises an error, or with `raises=False` stops training and logs it.
+    `LossMonitor` stops on such losses too, so list it after this callback.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class StopOnDivergence(Callback):
         self._keep_every = check_positive_int(_OWNER, "keep_every", keep_every)
         self._raises = check_bool(_OWNER, "raises", raises)
         self._copy: dict[str, np.ndarray] = {}
-        self._steps: list[_CompletedStep] = []  # made since then
+        self._steps: list[_CompletedStep] = []  # since the copy
 
     def looks_every(self) -> int:
         return self._keep_every
@@ -88,15 +87,15 @@ class StopOnDivergence(Callback):
     def _end(self, run_context: Any) -> None:
         facts = run_context.original_args()
         loss = float(np.mean(_loss(facts.net_outputs)))
-        bad = self._first_bad(facts.train_network)
-        self._go_to(facts.train_network, bad)
+        bad = self._find_bad_step(facts.train_network)
+        self._replay(facts.train_network, bad)
         step = self._steps[bad]
         why = first_non_finite(facts, step.inputs)
-        self._go_to(facts.train_network, bad)
+        self._replay(facts.train_network, bad)
         where = f"epoch {step.epoch}, step {step.in_epoch}"
         error = problem(
             ValueError,
-            f"{_OWNER}: the training diverged in {where}",
+            f"{_OWNER}: training diverged in {where}",
             got=f"a loss of {loss}: {why}",
             expected="a finite loss",
             fix=f"lower the learning rate or clip the gradients; {self._save(facts, step)}",
@@ -106,34 +105,34 @@ class StopOnDivergence(Callback):
         logger.error("%s", error)
         run_context.request_stop()
 
-    def _first_bad(self, network: Any) -> int:
-        """Repeat the steps since the copy: the place of the first that gives bad numbers."""
-        self._go_to(network, 0)
-        for place, step in enumerate(self._steps):
+    def _find_bad_step(self, network: Any) -> int:
+        """Repeat the steps since the copy; returns the index of the first non-finite one."""
+        self._replay(network, 0)
+        for index, step in enumerate(self._steps):
             outputs = network(*step.inputs)
             if not all_finite([_loss(outputs), *network.trainable_params()]):
-                return place
+                return index
         return len(self._steps) - 1
 
-    def _go_to(self, network: Any, place: int) -> None:
-        """Be where the training was before the step at this place."""
+    def _replay(self, network: Any, index: int) -> None:
+        """Restore the state of training before the step with this index."""
         seed.restore(self._random)
         for parameter in network.get_parameters():
             parameter.set_data(Tensor(self._copy[parameter.name].copy()))
         move_to_device(network, self._on_host)
-        for step in self._steps[:place]:
+        for step in self._steps[:index]:
             network(*step.inputs)
 
     def _save(self, facts: Any, step: _CompletedStep) -> str:
-        """Save the parameters from before the step, and say so."""
+        """Save the parameters from before the step; returns a message about it."""
         if self._directory is None:
-            return "the network has the parameters from before that step"
+            return "the network has been restored to the parameters before that step"
         path = Path(self._directory) / f"before_divergence-{step.epoch}_{step.in_epoch}.ckpt"
         try:
             save_checkpoint(facts.train_network, str(path), crc_check=True)
         except OSError as error:
-            return f"the parameters from before that step could not be saved: {error}"
-        return f"the parameters from before that step are in {path}"
+            return f"the parameters before that step could not be saved: {error}"
+        return f"the parameters before that step are in {path}"
 
 
 def _copies(network: Any) -> dict[str, np.ndarray]:
@@ -141,6 +140,6 @@ def _copies(network: Any) -> dict[str, np.ndarray]:
 
 
 def _loss(outputs: Any) -> Any:
-    """The loss among the results of a step, as an array."""
-    found = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
-    return found.asnumpy() if isinstance(found, Tensor) else np.asarray(found)
+    """The loss in the results of a step, as an array."""
+    loss = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
+    return loss.asnumpy() if isinstance(loss, Tensor) else np.asarray(loss)

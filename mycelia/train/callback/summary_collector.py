@@ -1,4 +1,4 @@
-"""Collecting summaries of a training, to be looked at in TensorBoard."""
+"""The SummaryCollector callback: record summaries of training for TensorBoard."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ _MOST_TENSORS = 20  # records of TensorSummary, unless collect_tensor_freq says 
 
 @dataclass(eq=False)
 class _CollectedRun:
-    """One run, and what was said of it already."""
+    """One run, and what has been recorded of it."""
 
     record: SummaryRecord
     hyper_parameters: dict[str, Value] | None = None
-    judged: dict[str, None] = field(default_factory=dict)  # tags of what judges it, in order
-    rates: dict[str, float] = field(default_factory=dict)  # learning rates of the step at work
+    judged: dict[str, None] = field(default_factory=dict)  # tags of quality metrics, in order
+    rates: dict[str, float] = field(default_factory=dict)  # learning rates of the current step
     has_begun: bool = False
     was_warned: bool = False
     tensor_records: int = 0
 
 
 class SummaryCollector(Callback):
-    """Collects what a training says of itself into a file in `summary_dir`, for TensorBoard.
+    """Records a training run in `summary_dir`, for TensorBoard.
 
     At the first step and then every `collect_freq` steps it records, under tags that end in
-    "/auto", the loss, the learning rate, the input if that is made of images, and histograms of
-    parameters; and whatever the summary operators of the network published. Once it records the
-    graph of the network, the dataset pipeline as a JSON text, and the hyper-parameters of the run
-    with those of `custom_lineage_data`; after evaluations their metrics, as scalars "eval/<name>".
-
-    `collect_specified_data` turns parts on or off by name: collect_metric, collect_graph,
+    "/auto", the loss, the learning rate, the input if it consists of images, and histograms of
+    parameters; also the data that summary operators in the network publish. Once, it records the
+    graph of the network, the dataset pipeline as JSON, and the hyper-parameters of the run with
+    those of `custom_lineage_data`; after evaluations the metrics, as scalars "eval/<name>".
+    `collect_specified_data` turns items on or off by name: collect_metric, collect_graph,
     collect_train_lineage, collect_eval_lineage, collect_dataset_graph, collect_input_data; and
-    histogram_regular, a pattern that the names of parameters with histograms begin with (None: the
-    first five). What it leaves out is collected if `keep_default_action`. TensorSummary is recorded
-    every `collect_tensor_freq` steps, by default at most 20 times. The rest is as in SummaryRecord.
-    Hyper-parameters stand in the same file as the values, since TensorBoard wants one file a run.
+    histogram_regular, a pattern for the names of parameters with histograms, matched at the
+    beginning (None: the first five). Other items are collected if `keep_default_action`.
+    TensorSummary is recorded every `collect_tensor_freq` steps, by default at most 20 times. The
+    other arguments are those of SummaryRecord. Hyper-parameters share the file with the values,
+    since TensorBoard expects one file per run.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class SummaryCollector(Callback):
             "max_file_size": _optional_count("max_file_size", max_file_size),
             "export_options": export_options,
         }
-        self._step = 0  # of the training; evaluations are reported there
+        self._step = 0  # of training; evaluations are reported at this step
         self._opened: _CollectedRun | None = None
 
     def __enter__(self) -> Self:
@@ -125,18 +125,18 @@ class SummaryCollector(Callback):
             self._add_structure(facts)
         if is_due:
             self._add_values(facts)
-        takes_tensors = self._takes_tensors(facts, is_first)
-        if is_due or takes_tensors:
-            chosen = {"tensor": takes_tensors}
+        records_tensors = self._records_tensors(facts, is_first)
+        if is_due or records_tensors:
+            chosen = {"tensor": records_tensors}
             run.record.record(self._step, plugin_filter=lambda plugin: chosen.get(plugin, is_due))
-            run.record.flush()  # for those who watch while it runs
+            run.record.flush()  # so that viewers see it during the run
 
     def on_eval_begin(self, run_context: Any) -> None:
         self._run.record.set_mode("eval")
 
     def on_eval_end(self, run_context: Any) -> None:
         record = self._run.record
-        record.record(self._step, plugin_filter=lambda plugin: False)  # no values of the training
+        record.record(self._step, plugin_filter=lambda plugin: False)  # discard values of training
         if self._collected.collect_eval_lineage:
             metrics = run_context.original_args().metrics
             record.add_value("eval_lineage", "eval_metrics", metrics)
@@ -151,15 +151,15 @@ class SummaryCollector(Callback):
         if self._opened is None:
             raise problem(
                 RuntimeError,
-                f"{OWNER}: it hears of a run, but its file is not open",
-                fix="give it to a Model, or enter it: with SummaryCollector(...) as collector",
+                f"{OWNER}: an event arrived, but the summary file is not open",
+                fix="pass it to a Model, or enter it: with SummaryCollector(...) as collector",
             )
         return self._opened
 
-    # ---- once in a run ----------------------------------------------------------------------
+    # ---- once per run -----------------------------------------------------------------------
 
     def _add_structure(self, facts: Any) -> None:
-        """Keep the graph of the network, and the pipeline of its data."""
+        """Record the graph of the network and the dataset pipeline."""
         if self._collected.collect_graph:
             batch = tuple(facts.train_dataset_element)
             inputs = batch if facts.loss_fn is None else batch[:1]
@@ -169,21 +169,21 @@ class SummaryCollector(Callback):
             pipeline = data_pipeline.serialize(data)
             self._run.record.add_value("dataset_graph", "train_dataset", pipeline)
 
-    # ---- at steps ---------------------------------------------------------------------------
+    # ---- per step ---------------------------------------------------------------------------
 
     def _is_due(self, step: int) -> bool:
         return not self._run.has_begun or step % self._every == 0
 
-    def _takes_tensors(self, facts: Any, is_first: bool) -> bool:
-        """Whether TensorSummary is recorded now."""
+    def _records_tensors(self, facts: Any, is_first: bool) -> bool:
+        """Whether TensorSummary is recorded at this step."""
         every = self._tensor_every
         if every is None:
             every = max(self._every, facts.epoch_num * facts.batch_num // _MOST_TENSORS)
             if self._run.tensor_records >= _MOST_TENSORS:
                 return False
-        found = is_first or self._step % every == 0
-        self._run.tensor_records += found
-        return found
+        is_due = is_first or self._step % every == 0
+        self._run.tensor_records += is_due
+        return is_due
 
     def _add_values(self, facts: Any) -> None:
         if self._collected.collect_input_data:
@@ -202,7 +202,7 @@ class SummaryCollector(Callback):
             self._run.record.add_value("image", "input_data/auto", data)
         elif not self._run.was_warned:
             self._run.was_warned = True
-            log.warning("SummaryCollector: the input holds no images (N, C, H, W), none are shown")
+            log.warning("SummaryCollector: the input is not images (N, C, H, W), so none are shown")
 
     def _add_judged(self, tag: str, value: Any) -> None:
         self._run.judged[tag] = None
@@ -212,7 +212,7 @@ class SummaryCollector(Callback):
         self._run.record.add_value("scalar", tag, Tensor(np.float32(value)))
 
     def _watched(self, parameters: list[Parameter]) -> list[Parameter]:
-        """The parameters that histograms are made of."""
+        """The parameters with histograms."""
         pattern = self._collected.histogram_regular
         if pattern is None:
             return parameters[:_DEFAULT_HISTOGRAMS]

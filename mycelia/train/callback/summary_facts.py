@@ -1,4 +1,4 @@
-"""What a summary says of a run: its hyper-parameters and learning rates."""
+"""The hyper-parameters and learning rates that summaries record."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mycelia.insight.hyper_parameters import Value
 
 
 def hyper_parameters_of(facts: Any) -> dict[str, Value]:
-    """The hyper-parameters of a training, as far as its facts tell them."""
+    """The hyper-parameters of a training run, as far as they are known."""
     optimizer = _optimizer_of(facts)
     rates = learning_rates_of(facts)
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "network": type(facts.network).__name__,
         "optimizer": None if optimizer is None else type(optimizer).__name__,
         "learning_rate": next(iter(rates.values()), None),
@@ -22,11 +22,11 @@ def hyper_parameters_of(facts: Any) -> dict[str, Value]:
         "epoch": facts.epoch_num,
         "device_num": facts.device_number,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def learning_rates_of(facts: Any) -> dict[str, float]:
-    """The rate of the next step by name; if parameters have their own, each different one."""
+    """The learning rate of the next step by name; with grouped rates, each distinct one."""
     optimizer = _optimizer_of(facts)
     if optimizer is None:
         return {}
@@ -36,17 +36,17 @@ def learning_rates_of(facts: Any) -> dict[str, float]:
     different = dict.fromkeys(_number(rate) for rate in rates)
     if len(different) == 1:
         return {"learning_rate": next(iter(different))}
-    return {f"learning_rate_{place}": rate for place, rate in enumerate(different)}
+    return {f"learning_rate_{index}": rate for index, rate in enumerate(different)}
 
 
 def _optimizer_of(facts: Any) -> Any:
-    """The optimizer of the model, or of the network if that makes the steps."""
-    found = facts.optimizer
-    if found is None:
-        found = getattr(facts.train_network, "optimizer", None)
-    return found if hasattr(found, "get_lr") else None
+    """The optimizer of the model, or of the network if that runs the steps."""
+    optimizer = facts.optimizer
+    if optimizer is None:
+        optimizer = getattr(facts.train_network, "optimizer", None)
+    return optimizer if hasattr(optimizer, "get_lr") else None
 
 
 def _number(rate: Any) -> float:
-    """0.1, not what float32 makes of it."""
+    """The shortest decimal, such as 0.1, instead of its float32 approximation."""
     return float(str(np.asarray(rate)))

@@ -1,4 +1,4 @@
-"""What a SummaryCollector collects, checked."""
+"""Validated options of SummaryCollector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ARGUMENT = "collect_specified_data"
 class CollectionOptions:
     """Which data are collected, under the names of `collect_specified_data`.
 
-    `histogram_regular` says which parameters have histograms; None means the first five.
+    `histogram_regular` selects the parameters with histograms; None means the first five.
     """
 
     collect_metric: bool = True
@@ -36,7 +36,7 @@ _LANDSCAPE = "collect_landscape"
 
 
 def checked_collected(given: Any, keeps_default: bool) -> CollectionOptions:
-    """What to collect: `given`, and of the rest all or nothing."""
+    """What to collect: the user's choices, and the defaults for the rest."""
     check_instance(OWNER, _ARGUMENT, given, (dict, type(None)))
     chosen = dict(given or {})
     for name, value in chosen.items():
@@ -52,7 +52,7 @@ def checked_collected(given: Any, keeps_default: bool) -> CollectionOptions:
 
 
 def check_lineage(given: Any) -> dict[str, Any]:
-    """Facts that users add to the hyper-parameters: numbers and texts by name."""
+    """Validate values that users add to the hyper-parameters: numbers and strings by name."""
     check_instance(OWNER, "custom_lineage_data", given, (dict, type(None)))
     for name, value in (given or {}).items():
         check_instance(OWNER, "custom_lineage_data", name, str)
@@ -78,7 +78,7 @@ def _check_pattern(pattern: str) -> None:
     except re.error as error:
         raise problem(
             ValueError,
-            f"{OWNER}: histogram_regular is no regular expression: {error}",
+            f"{OWNER}: histogram_regular is not a valid regular expression: {error}",
             got=repr(pattern),
         ) from error
 
@@ -88,7 +88,7 @@ def _check_landscape(value: Any) -> None:
     if value:
         raise problem(
             ValueError,
-            f"{OWNER}: landscapes of the loss are not collected",
+            f"{OWNER}: loss landscapes are not supported",
             got=f"{_LANDSCAPE}={value!r}",
             fix=f"leave {_LANDSCAPE} out",
         )

@@ -1,4 +1,4 @@
-"""Printing how long epochs take."""
+"""The TimeMonitor callback: print how long epochs take."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mycelia.train.callback.callback import Callback
 
 
 class TimeMonitor(Callback):
-    """Prints the time of each epoch and of a step in it, in milliseconds.
+    """Prints the time of each epoch and the time per step, in milliseconds.
 
-    `data_size` is the number of steps, if the run does not say it. With `data_time` the line tells
-    as well how long a step waited for its data.
+    `data_size` is the number of steps, for runs that do not know it. With `data_time`, the line
+    also reports how long each step waited for data.
     """
 
     only_reads_results = True
@@ -39,8 +39,8 @@ class TimeMonitor(Callback):
     def epoch_end(self, run_context: Any) -> None:
         spent = (time.time() - self.epoch_time) * 1000
         facts = run_context.original_args()
-        given = facts.get("batch_num") or self.data_size
-        steps = check_positive_int("TimeMonitor", "data_size", given)
+        step_count = facts.get("batch_num") or self.data_size
+        steps = check_positive_int("TimeMonitor", "data_size", step_count)
         line = (
             f"{facts.get('mode', '').title()} epoch time: {spent:5.3f} ms, "
             f"per step time: {spent / steps:5.3f} ms"

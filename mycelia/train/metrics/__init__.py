@@ -1,4 +1,4 @@
-"""Metrics: what a Model's results are measured with."""
+"""Evaluation metrics."""
 
 from mycelia.train.metrics.accuracy import Accuracy as Accuracy
 from mycelia.train.metrics.auc import auc as auc

@@ -1,4 +1,4 @@
-"""How often predictions are right."""
+"""The accuracy metric."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia.train.metrics.metric import LabelMetric, rearrange_inputs
 
 
 class Accuracy(LabelMetric):
-    """The share of right predictions; with "multilabel", of places where all labels are right."""
+    """Share of correct predictions; with "multilabel", of samples with all labels correct."""
 
     def __init__(self, eval_type: str = "classification") -> None:
         super().__init__(eval_type)
@@ -26,14 +26,14 @@ class Accuracy(LabelMetric):
         y_pred, y = self._arrays(inputs)
         if self._type == "classification":
             predicted, true = self._classes(y_pred, y)
-            right = predicted == true
+            correct = predicted == true
         else:
             predicted, true = self._label_sets(y_pred, y)
-            right = (predicted == true).all(axis=1)
+            correct = (predicted == true).all(axis=1)
         self._keep_class_count(y_pred.shape[1])
-        self._correct_num += int(np.count_nonzero(right))
-        self._total_num += right.size
+        self._correct_num += int(np.count_nonzero(correct))
+        self._total_num += correct.size
 
     def eval(self) -> float:
-        self._check_told(self._total_num)
+        self._check_updated(self._total_num)
         return self._correct_num / self._total_num

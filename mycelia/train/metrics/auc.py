@@ -1,4 +1,4 @@
-"""The area under a curve."""
+"""The area under a curve (AUC)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mycelia._engine.core.errors import problem
 
 
 def auc(x: Any, y: Any, reorder: bool = False) -> float:
-    """The area under the points of a curve, as of ROC, by the trapezoidal rule.
+    """The area under a curve, such as ROC, by the trapezoidal rule.
 
-    `x` goes up or down, unless `reorder` sorts the points by it.
+    `x` must be monotonic, unless `reorder` sorts the points by it.
     """
     if not isinstance(x, np.ndarray) or not isinstance(y, np.ndarray):
         raise problem(
             TypeError,
-            "auc: the points of the curve do not come as two arrays",
+            "auc: x and y must be numpy arrays",
             got=f"x: {type(x).__name__}, y: {type(y).__name__}",
             expected="numpy arrays",
         )
@@ -31,7 +31,7 @@ def auc(x: Any, y: Any, reorder: bool = False) -> float:
     if x.size < 2:
         raise problem(
             ValueError,
-            "auc: too few points for an area",
+            "auc: an area needs at least two points",
             got=str(x.size),
             expected="2 or more",
         )
@@ -42,7 +42,7 @@ def auc(x: Any, y: Any, reorder: bool = False) -> float:
     if (steps < 0).any() and (steps > 0).any():
         raise problem(
             ValueError,
-            "auc: x goes up and down",
+            "auc: x is not monotonic",
             got=str(x),
             fix="sort the points, or pass reorder=True",
         )
@@ -55,7 +55,7 @@ def _column(values: np.ndarray) -> np.ndarray:
         return values.reshape(-1)
     raise problem(
         ValueError,
-        "auc: neither a vector nor a single column",
+        "auc: x and y must be vectors or single columns",
         got=f"shape {values.shape}",
         expected="(N,) or (N, 1)",
     )

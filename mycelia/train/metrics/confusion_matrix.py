@@ -1,4 +1,4 @@
-"""Which classes are taken for which."""
+"""The confusion matrix."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _SUMS = NO_NORM, TARGET, PREDICTION, ALL = "no_norm", "target", "prediction", "a
 
 
 class ConfusionMatrix(Metric):
-    """Counts of predictions: a row for each true class, a column for each predicted one.
+    """The confusion matrix: a row for each true class, a column for each predicted one.
 
-    `normalize` makes the rows ("target"), the columns ("prediction") or everything ("all") sum to
-    one. Scores of a single class are predictions where they reach `threshold`.
+    `normalize` makes the rows ("target"), the columns ("prediction"), or all entries ("all") sum
+    to one. Scores without a class axis count as class 1 from `threshold` up.
     """
 
     def __init__(self, num_classes: int, normalize: str = NO_NORM, threshold: float = 0.5) -> None:
@@ -26,7 +26,7 @@ class ConfusionMatrix(Metric):
         if normalize not in _SUMS:
             raise problem(
                 ValueError,
-                "ConfusionMatrix: the counts cannot be normalized by that",
+                "ConfusionMatrix: unknown normalization",
                 got=f"normalize={normalize!r}",
                 expected=", ".join(map(repr, _SUMS)),
             )
@@ -36,7 +36,7 @@ class ConfusionMatrix(Metric):
 
     def clear(self) -> None:
         self._matrix = np.zeros((self.num_classes, self.num_classes))
-        self._is_told = False
+        self._is_updated = False
 
     @rearrange_inputs
     def update(self, *inputs: Any) -> None:
@@ -46,7 +46,7 @@ class ConfusionMatrix(Metric):
         elif y_pred.ndim != y.ndim:
             raise problem(
                 ValueError,
-                "ConfusionMatrix: the shapes of predictions and labels do not fit",
+                "ConfusionMatrix: the shapes of predictions and labels do not match",
                 got=f"predictions {y_pred.shape} and labels {y.shape}",
                 expected="as many axes, or scores with one axis more, for the classes",
             )
@@ -56,16 +56,16 @@ class ConfusionMatrix(Metric):
         if predicted.size != true.size or max(predicted.max(), true.max()) >= self.num_classes:
             raise problem(
                 ValueError,
-                "ConfusionMatrix: the predictions and labels do not fit",
+                "ConfusionMatrix: predictions and labels do not match",
                 got=f"{predicted.size} and {true.size} classes up to "
                 f"{max(predicted.max(), true.max())}",
-                expected=f"as many, all below {self.num_classes}",
+                expected=f"equal numbers of classes, all below {self.num_classes}",
             )
         np.add.at(self._matrix, (true, predicted), 1)
-        self._is_told = True
+        self._is_updated = True
 
     def eval(self) -> np.ndarray:
-        self._check_told(self._is_told)
+        self._check_updated(self._is_updated)
         if self.normalize == NO_NORM:
             return self._matrix.copy()
         axis = {TARGET: 1, PREDICTION: 0, ALL: None}[self.normalize]

@@ -1,4 +1,4 @@
-"""Rates from the counts of true and false positives and negatives."""
+"""Rates derived from the confusion matrix, such as sensitivity and specificity."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _ALIASES = {
 class ConfusionMatrixMetric(Metric):
     """A rate such as "sensitivity" of one-hot predictions and labels, (N, C, ...).
 
-    The counts of all samples and classes give one rate; with `calculation_method` each sample and
-    class gives one, and `decrease` reduces them. As in MindSpore, it is with
-    `skip_channel=False` that the first class is left out.
+    By default, the counts of all samples and classes yield one rate; with `calculation_method`,
+    each sample and class yields one, and `decrease` reduces them. As in MindSpore,
+    `skip_channel=False` leaves out the first class.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ConfusionMatrixMetric(Metric):
         if y_pred.ndim < 2 or y_pred.shape != y.shape:
             raise problem(
                 ValueError,
-                "ConfusionMatrixMetric: predictions and labels are not one-hot in one shape",
+                "ConfusionMatrixMetric: predictions and labels must be one-hot, with equal shapes",
                 got=f"{y_pred.shape} and {y.shape}",
                 expected="(N, C, ...)",
             )
@@ -80,7 +80,7 @@ class ConfusionMatrixMetric(Metric):
             y_pred, y = y_pred[:, 1:], y[:, 1:]
         counts = _counts(y_pred, y)
         if not self.calculation_method:
-            self._counts += [part.sum() for part in counts]
+            self._counts += [count.sum() for count in counts]
             return
         value, weight = _reduced(_rate_of(self.metric_name)(*counts), self.decrease)
         self._values.append(value * weight)
@@ -89,13 +89,13 @@ class ConfusionMatrixMetric(Metric):
     def eval(self) -> Any:
         if not self.calculation_method:
             return np.atleast_1d(_rate_of(self.metric_name)(*self._counts))
-        self._check_told(self._values)
+        self._check_updated(self._values)
         result = sum(self._values) / sum(self._weights)
         return float(result) if np.ndim(result) == 0 else result
 
 
 def _counts(y_pred: np.ndarray, y: np.ndarray) -> Counts:
-    """The four counts of each sample and class."""
+    """The four counts for each sample and class."""
     predicted, true = (v.reshape(*v.shape[:2], -1) for v in (y_pred, y))
     true_positives = (predicted + true == 2).sum(2).astype(float)
     true_negatives = (predicted + true == 0).sum(2).astype(float)
@@ -109,10 +109,15 @@ def _counts(y_pred: np.ndarray, y: np.ndarray) -> Counts:
     )
 
 
-def _divide(above: Any, below: Any) -> Any:
-    """A fraction, nan where nothing is below it."""
-    above, below = np.asarray(above, float), np.asarray(below, float)
-    return np.divide(above, below, out=np.full(np.shape(below), np.nan), where=below != 0)
+def _divide(numerator: Any, denominator: Any) -> Any:
+    """A fraction, nan where the denominator is 0."""
+    numerator, denominator = np.asarray(numerator, float), np.asarray(denominator, float)
+    return np.divide(
+        numerator,
+        denominator,
+        out=np.full(np.shape(denominator), np.nan),
+        where=denominator != 0,
+    )
 
 
 def _sensitivity(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
@@ -137,8 +142,8 @@ def _prevalence_threshold(*counts: Any) -> Any:
 
 
 def _matthews(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
-    spread = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-    return _divide(tp * tn - fp * fn, np.sqrt(spread))
+    product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return _divide(tp * tn - fp * fn, np.sqrt(product))
 
 
 _RATES: dict[str, Callable[..., Any]] = {
@@ -169,13 +174,13 @@ def _rate_of(name: str) -> Callable[..., Any]:
             return _RATES[rate]
     raise problem(
         NotImplementedError,
-        f"ConfusionMatrixMetric: no rate is called {name!r}",
+        f"ConfusionMatrixMetric: unknown metric_name {name!r}",
         expected=f"one of {', '.join(_ALIASES)}",
     )
 
 
 def _reduced(rates: np.ndarray, decrease: str) -> tuple[Any, Any]:
-    """Rates (samples, classes) reduced as `decrease` says, and how much they weigh."""
+    """Rates (samples, classes) reduced according to `decrease`, and their weight."""
     known = ~np.isnan(rates)
     filled = np.where(known, rates, 0.0)
     if decrease == "none":

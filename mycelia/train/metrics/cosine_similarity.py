@@ -1,4 +1,4 @@
-"""How alike rows of a matrix are."""
+"""The cosine similarity of the rows of a matrix."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mycelia.train.metrics.metric import Metric, as_array, rearrange_inputs
 
 
 class CosineSimilarity(Metric):
-    """The cosines of the angles between the rows told last, or with "dot" their products.
+    """The cosine similarity, or with "dot" the products, of the rows of the latest batch.
 
-    `reduction` is "none", or "sum" or "mean" of each row; `zero_diagonal` leaves out each row's
-    likeness to itself.
+    `reduction` is "none", or "sum" or "mean" over each row; `zero_diagonal` leaves out the
+    similarity of each row to itself.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class CosineSimilarity(Metric):
         self._matrix = np.dot(rows, rows.T)
 
     def eval(self) -> np.ndarray:
-        self._check_told(self._matrix is not None)
+        self._check_updated(self._matrix is not None)
         assert self._matrix is not None
         result = self._matrix.copy()
         if self.zero_diagonal:

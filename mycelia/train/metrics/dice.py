@@ -1,4 +1,4 @@
-"""The Dice coefficient: how much two regions overlap."""
+"""The Dice coefficient: the overlap of two regions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
 
 class Dice(Metric):
-    """The Dice coefficients of all batches, by the number of samples.
+    """The mean Dice coefficient: the sum over batches divided by the number of samples.
 
-    `smooth` is added below the fraction, so that empty regions do no harm.
+    `smooth` is added to the denominator, so that empty regions do not divide by zero.
     """
 
     def __init__(self, smooth: float = 1e-5) -> None:
@@ -42,5 +42,5 @@ class Dice(Metric):
         self._samples_num += y.shape[0]
 
     def eval(self) -> float:
-        self._check_told(self._samples_num)
+        self._check_updated(self._samples_num)
         return self._coefficients / self._samples_num

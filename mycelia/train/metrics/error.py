@@ -1,4 +1,4 @@
-"""Errors of numbers: their absolute values or squares, a sample."""
+"""The mean absolute error and the mean squared error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
 
 class _Error(Metric):
-    """A sum over the differences of predicted and true values, by the number of samples."""
+    """A sum over the differences of predicted and true values, divided by the sample count."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class _Error(Metric):
         self._samples_num += y.shape[0]
 
     def eval(self) -> Any:
-        self._check_told(self._samples_num)
+        self._check_updated(self._samples_num)
         return self._error_sum / self._samples_num
 
 

@@ -1,4 +1,4 @@
-"""F-scores: precision and recall in one number."""
+"""The F-beta and F1 scores."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _TINY = sys.float_info.min
 
 
 class Fbeta(LabelMetric):
-    """The weighted harmonic mean of precision and recall, in which recall counts `beta` times."""
+    """The F-beta score: harmonic mean of precision and recall, with recall weighted by `beta`."""
 
     def __init__(self, beta: float) -> None:
         super().__init__("classification")
         if not beta > 0:
-            raise problem(ValueError, "Fbeta: beta is not positive", got=f"beta={beta}")
+            raise problem(ValueError, "Fbeta: beta must be positive", got=f"beta={beta}")
         self.beta = beta
         self.clear()
 
@@ -48,7 +48,7 @@ class Fbeta(LabelMetric):
     def eval(self, average: bool = False) -> Any:
         """The score of each class, or with `average` their mean."""
         check_bool("Fbeta", "average", average)
-        self._check_told(self._class_num)
+        self._check_updated(self._class_num)
         square = self.beta**2
         weighted = square * self._actual_positives + self._positives
         scores = (1 + square) * self._true_positives / (weighted + _TINY)
@@ -56,7 +56,7 @@ class Fbeta(LabelMetric):
 
 
 class F1(Fbeta):
-    """The harmonic mean of precision and recall."""
+    """The F1 score: the harmonic mean of precision and recall."""
 
     def __init__(self) -> None:
         super().__init__(1.0)

@@ -1,4 +1,4 @@
-"""The mean of the loss."""
+"""The mean loss."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Loss(Metric):
         if loss.ndim > 1:
             raise problem(
                 ValueError,
-                "Loss: the loss has too many axes",
+                "Loss: the loss must be a scalar or a vector",
                 got=f"shape {loss.shape}",
                 expected="a number or a vector",
             )
@@ -35,5 +35,5 @@ class Loss(Metric):
         self._total_num += 1
 
     def eval(self) -> float:
-        self._check_told(self._total_num)
+        self._check_updated(self._total_num)
         return self._sum_loss / self._total_num

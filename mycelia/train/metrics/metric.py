@@ -1,4 +1,4 @@
-"""What all metrics share: the base class, and checks of what they are told."""
+"""The base classes of metrics, and checks of their inputs."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KINDS = ("classification", "multilabel")
 
 
 def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator of `update`: it gets those arguments, in that order, which `set_indexes` chose."""
+    """Decorator of `update`: passes only the arguments that `set_indexes` selected, in order."""
 
     @wraps(func)
     def run(self: Any, *inputs: Any) -> Any:
-        chosen = self.indexes
+        indexes = self.indexes
         try:
-            return func(self, *(inputs if chosen is None else [inputs[place] for place in chosen]))
+            return func(self, *(inputs if indexes is None else [inputs[i] for i in indexes]))
         except Exception as error:
             shorten(error)
             raise
@@ -34,7 +34,7 @@ def rearrange_inputs(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value with Python's numbers instead of NumPy's, which print their types."""
+    """Convert NumPy scalars, whose repr includes their types, to Python numbers."""
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         return value.item()
     if isinstance(value, Tensor) and value.ndim == 0:
@@ -53,10 +53,10 @@ def _with_plain_numbers(evaluate: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Metric(CheckedKeywords, ABC):
-    """The base class: `clear`, then `update` with each batch, then `eval` gives the value."""
+    """Base class of metrics: call `clear`, `update` with each batch, then `eval`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let `eval` give Python's numbers, in metrics of users, too."""
+        """Let `eval` return Python numbers, also in custom metrics."""
         super().__init_subclass__(**options)
         own = cls.__dict__.get("eval")
         if callable(own) and not getattr(own, "__isabstractmethod__", False):
@@ -67,15 +67,15 @@ class Metric(CheckedKeywords, ABC):
 
     @property
     def indexes(self) -> list[int] | None:
-        """Which of the arguments of `update` count, or None for all."""
+        """The indices of the arguments that `update` uses, or None for all."""
         return self._indexes
 
     def set_indexes(self, indexes: list[int]) -> Self:
-        """Choose and order the arguments of `update` by their places."""
-        if not isinstance(indexes, list) or not all(is_int(place) for place in indexes):
+        """Select and order the arguments of `update` by index."""
+        if not isinstance(indexes, list) or not all(is_int(index) for index in indexes):
             raise problem(
                 ValueError,
-                "set_indexes: indexes is not a list of places",
+                "set_indexes: indexes must be a list of ints",
                 got=repr(indexes),
                 expected="a list of ints",
             )
@@ -84,20 +84,20 @@ class Metric(CheckedKeywords, ABC):
 
     @abstractmethod
     def clear(self) -> None:
-        """Forget everything."""
+        """Reset the metric."""
 
     @abstractmethod
     def eval(self) -> Any:
-        """The value for all that was told."""
+        """The value over all batches since `clear`."""
 
     @abstractmethod
     def update(self, *inputs: Any) -> None:
-        """Take one batch into account."""
+        """Add one batch."""
 
     def _arrays(
         self, inputs: tuple[Any, ...], names: tuple[str, ...] = ("y_pred", "y")
     ) -> list[np.ndarray]:
-        """The arguments of `update` as arrays, as many as have names."""
+        """The arguments of `update` as arrays, one for each name."""
         self._check_count(inputs, names)
         return [as_array(value) for value in inputs]
 
@@ -105,23 +105,23 @@ class Metric(CheckedKeywords, ABC):
         if len(inputs) != len(names):
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: update takes another number of inputs",
+                f"{type(self).__name__}: wrong number of inputs to update",
                 got=str(len(inputs)),
                 expected=f"{len(names)}: {', '.join(names)}",
             )
 
-    def _check_told(self, is_told: Any) -> None:
-        """Refuse to give a value before there was any data."""
-        if not is_told:
+    def _check_updated(self, is_updated: Any) -> None:
+        """Raise an error if `eval` is called before `update`."""
+        if not is_updated:
             raise problem(
                 RuntimeError,
-                f"{type(self).__name__}: there is no value without data",
+                f"{type(self).__name__}: eval needs data",
                 fix="call update before eval",
             )
 
 
 class LabelMetric(Metric):
-    """A metric of predicted labels: of one class for each place, or of several at once."""
+    """A metric of predicted labels: one class per position, or several at the same time."""
 
     def __init__(self, eval_type: str) -> None:
         super().__init__()
@@ -136,20 +136,20 @@ class LabelMetric(Metric):
         self._class_num = 0
 
     def _classes(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted and true classes, flat; the scores stand along axis 1."""
+        """Predicted and true classes, flattened; scores are along axis 1."""
         if y.ndim == y_pred.ndim and y.ndim > 1:
             y = y.argmax(axis=1)
         if y_pred.ndim != y.ndim + 1:
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: the shapes of scores and classes do not fit",
+                f"{type(self).__name__}: the shapes of scores and classes do not match",
                 got=f"scores {y_pred.shape} and classes {y.shape}",
                 expected="scores with one axis more, for the classes",
             )
         return y_pred.argmax(axis=1).reshape(-1), y.reshape(-1)
 
     def _label_sets(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted and true labels, 0 or 1, one row for each place."""
+        """Predicted and true labels, 0 or 1, with one row for each position."""
         if y_pred.shape != y.shape:
             raise problem(
                 ValueError,
@@ -159,7 +159,7 @@ class LabelMetric(Metric):
         if not (np.isin(y_pred, (0, 1)).all() and np.isin(y, (0, 1)).all()):
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: a label is neither there nor absent",
+                f"{type(self).__name__}: labels must be 0 or 1",
                 expected="only 0 and 1 in predictions and labels",
             )
         return tuple(np.moveaxis(v, 1, -1).reshape(-1, v.shape[1]) for v in (y_pred, y))  # type: ignore[return-value]
@@ -168,15 +168,15 @@ class LabelMetric(Metric):
         if self._class_num not in (0, count):
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: the number of classes changed between two batches",
+                f"{type(self).__name__}: the number of classes differs between batches",
                 got=f"{count} classes",
-                expected=f"{self._class_num}, as before",
+                expected=f"{self._class_num}, as in earlier batches",
             )
         self._class_num = count
 
 
 def as_array(value: Any) -> np.ndarray:
-    """A tensor, list or array as an array."""
+    """Convert a tensor or list to an array."""
     if isinstance(value, Tensor):
         return value.asnumpy()
     if isinstance(value, list):
@@ -185,12 +185,12 @@ def as_array(value: Any) -> np.ndarray:
         return value
     raise problem(
         TypeError,
-        "metrics: an input is no array",
+        "metrics: an input is not an array",
         got=type(value).__name__,
         expected="a Tensor, a list or a numpy array",
     )
 
 
 def one_hot(classes: np.ndarray, count: int) -> np.ndarray:
-    """Rows with a one at the place of each class."""
+    """One-hot rows of the classes."""
     return np.eye(count)[classes.astype(np.int64)]

@@ -1,4 +1,4 @@
-"""Metrics by name."""
+"""A registry of metrics by name."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def names() -> list[str]:
 
 @entry_point
 def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
-    """A new metric by its name, made with these arguments."""
+    """Create a metric by name, with these arguments."""
     if name not in _NAMED:
         raise problem(
             KeyError,
-            f"get_metric_fn: no metric is called {name!r}",
+            f"get_metric_fn: unknown metric {name!r}",
             expected=f"one of {', '.join(names())}",
             fix=did_you_mean(name, names()),
         )
@@ -79,7 +79,7 @@ def get_metric_fn(name: str, *args: Any, **kwargs: Any) -> Any:
 
 @entry_point
 def get_metrics(metrics: Any) -> dict[str, Metric]:
-    """The metrics a Model was given, by name: a dict of metrics, or a set of their names."""
+    """The metrics passed to a Model, by name: from a dict of metrics, or a set of names."""
     if metrics is None:
         return {}
     if isinstance(metrics, dict):
@@ -87,7 +87,7 @@ def get_metrics(metrics: Any) -> dict[str, Metric]:
             if not isinstance(name, str) or not isinstance(metric, Metric):
                 raise problem(
                     TypeError,
-                    "metrics: an entry of the dict is not a metric under its name",
+                    "metrics: an entry of the dict is not a name with its metric",
                     got=f"{name!r}: {metric!r}",
                     expected="a str and a Metric",
                 )
@@ -96,7 +96,7 @@ def get_metrics(metrics: Any) -> dict[str, Metric]:
         return {name: get_metric_fn(name) for name in metrics}
     raise problem(
         TypeError,
-        "metrics: neither a dict of metrics nor a set of names",
+        "metrics: expected a dict of metrics or a set of names",
         got=repr(metrics),
         fix='metrics={"accuracy"}, or metrics={"accuracy": Accuracy()}',
     )

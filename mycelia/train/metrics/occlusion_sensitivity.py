@@ -1,4 +1,4 @@
-"""Which parts of an image a network relies on."""
+"""Occlusion sensitivity: which regions of an image a prediction depends on."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from mycelia.train.metrics.metric import Metric, as_array, rearrange_inputs
 
 
 class OcclusionSensitivity(Metric):
-    """How much the score of a class falls when the surroundings of a place are covered.
+    """How much the score of a class drops when the region around a position is occluded.
 
-    For each place, `margin` places before and after it (along every axis, channels too) become
-    `pad_val`. `b_box` is a range of places, [min, max] for each axis; `n_batch` images run at once.
+    The region extends `margin` positions before and after (along every axis, also channels) and is
+    filled with `pad_val`. `b_box` limits the positions, [min, max] for each axis; `n_batch` images
+    are evaluated in one batch.
     """
 
     def __init__(
@@ -50,46 +51,46 @@ class OcclusionSensitivity(Metric):
         if image.shape[0] != 1 or label.size != 1:
             raise problem(
                 RuntimeError,
-                "OcclusionSensitivity: takes one image and one label",
+                "OcclusionSensitivity: update needs one image and one label",
                 got=f"an image of shape {image.shape} and {label.size} labels",
                 expected="an image of shape (1, ...)",
             )
-        number = int(label.reshape(()))
+        class_index = int(label.reshape(()))
         ranges = self._ranges(image.shape[1:])
-        before = model(Tensor(image)).asnumpy()[0, number]
-        covered = self._covered(image, ranges)
+        before = model(Tensor(image)).asnumpy()[0, class_index]
+        occluded = self._occluded(image, ranges)
         scores: list[Any] = []
-        while batch := list(islice(covered, self.n_batch)):
-            scores.extend(model(Tensor(np.stack(batch))).asnumpy()[:, number])
-        found = before - np.array(scores, dtype=image.dtype)
-        self._map = found.reshape([len(places) for places in ranges])
+        while batch := list(islice(occluded, self.n_batch)):
+            scores.extend(model(Tensor(np.stack(batch))).asnumpy()[:, class_index])
+        drops = before - np.array(scores, dtype=image.dtype)
+        self._map = drops.reshape([len(positions) for positions in ranges])
 
     def eval(self) -> np.ndarray:
-        self._check_told(self._map is not None)
+        self._check_updated(self._map is not None)
         assert self._map is not None
         return self._map
 
-    def _covered(self, image: np.ndarray, ranges: list[range]) -> Iterator[np.ndarray]:
-        """The image with the surroundings of each place covered."""
+    def _occluded(self, image: np.ndarray, ranges: list[range]) -> Iterator[np.ndarray]:
+        """The image with the region around each position occluded."""
         axes = image.ndim - 1
         margins = self.margin if isinstance(self.margin, list) else [self.margin] * axes
-        for place in product(*ranges):
+        for position in product(*ranges):
             window = tuple(
-                slice(max(at - margin, 0), at + margin)
-                for at, margin in zip(place, margins, strict=True)
+                slice(max(start - margin, 0), start + margin)
+                for start, margin in zip(position, margins, strict=True)
             )
             changed = image[0].copy()
             changed[window] = self.pad_val
             yield changed
 
     def _ranges(self, shape: tuple[int, ...]) -> list[range]:
-        """The places to look at, for each axis; -1 stands for all."""
+        """The positions to evaluate along each axis; -1 means all."""
         if self.b_box is None:
             return [range(size) for size in shape]
         if len(self.b_box) != 2 * len(shape):
             raise problem(
                 ValueError,
-                "OcclusionSensitivity: b_box has not two limits for each axis of the image",
+                "OcclusionSensitivity: b_box needs two limits for each axis of the image",
                 got=f"{len(self.b_box)} limits for an image of shape {shape}",
                 expected=f"{2 * len(shape)}: [min, max, min, max, ...]",
             )

@@ -1,4 +1,4 @@
-"""How well probabilities predict words."""
+"""The perplexity of predicted probabilities."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mycelia._engine.core.checks import check_int
 from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
-_LEAST = 1e-10  # a probability counts as at least this
+_SMALLEST = 1e-10  # probabilities are clipped to at least this
 
 
 class Perplexity(Metric):
-    """The exponential of the mean negative logarithm of the probabilities of the true classes.
+    """Perplexity: the exponential of the mean negative log-likelihood of the true classes.
 
-    Places with the label `ignore_label` do not count.
+    Positions with the label `ignore_label` are ignored.
     """
 
     def __init__(self, ignore_label: int | None = None) -> None:
@@ -37,7 +37,7 @@ class Perplexity(Metric):
         if labels.shape != preds.shape[:-1]:
             raise problem(
                 RuntimeError,
-                "Perplexity: not one label for each row of probabilities",
+                "Perplexity: each row of probabilities needs one label",
                 got=f"labels {labels.shape} for probabilities {preds.shape}",
                 expected=f"labels {preds.shape[:-1]}",
             )
@@ -47,9 +47,9 @@ class Perplexity(Metric):
             counted = classes != self.ignore_label
             classes, rows = classes[counted], rows[counted]
         chosen = rows[np.arange(classes.size), classes]
-        self._sum -= float(np.sum(np.log(np.maximum(_LEAST, chosen))))
+        self._sum -= float(np.sum(np.log(np.maximum(_SMALLEST, chosen))))
         self._count += classes.size
 
     def eval(self) -> float:
-        self._check_told(self._count)
+        self._check_updated(self._count)
         return math.exp(self._sum / self._count)

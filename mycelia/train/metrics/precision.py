@@ -1,4 +1,4 @@
-"""Precision and recall: shares of the predicted, or of the true, that are found right."""
+"""The precision and recall metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia._engine.core.checks import check_bool
 from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import LabelMetric, one_hot, rearrange_inputs
 
-_TINY = sys.float_info.min  # classes that never came up have the value 0
+_TINY = sys.float_info.min  # classes that never occur get the value 0
 
 
 class _Share(LabelMetric):
@@ -27,7 +27,7 @@ class _Share(LabelMetric):
         self._positives: Any = np.empty(0)
 
     def _counted(self, predicted: np.ndarray, true: np.ndarray) -> np.ndarray:
-        """The positives of which a share is taken."""
+        """The positives in the denominator."""
         raise NotImplementedError
 
     @rearrange_inputs
@@ -35,10 +35,10 @@ class _Share(LabelMetric):
         y_pred, y = self._arrays(inputs)
         if self._type == "multilabel":
             predicted, true = self._label_sets(y_pred, y)
-            found = [(predicted * true).sum(1), self._counted(predicted, true).sum(1)]
+            counts = [(predicted * true).sum(1), self._counted(predicted, true).sum(1)]
             self._keep_class_count(y_pred.shape[1])
-            self._true_positives = np.concatenate([self._true_positives, found[0]])
-            self._positives = np.concatenate([self._positives, found[1]])
+            self._true_positives = np.concatenate([self._true_positives, counts[0]])
+            self._positives = np.concatenate([self._positives, counts[1]])
             return
         count = y_pred.shape[1] if y_pred.ndim > 1 else 0
         classes = self._classes(y_pred, y)
@@ -51,33 +51,33 @@ class _Share(LabelMetric):
 
     def eval(self, average: bool = False) -> Any:
         """The value of each class (or sample), or with `average` their mean."""
-        self._check_told(self._class_num)
+        self._check_updated(self._class_num)
         check_bool(type(self).__name__, "average", average)
         result = self._true_positives / (self._positives + _TINY)
         return result.mean() if average else result
 
 
 class Precision(_Share):
-    """The share of right ones among the predictions of each class."""
+    """The share of correct predictions among all predictions of each class."""
 
     def _counted(self, predicted: np.ndarray, true: np.ndarray) -> np.ndarray:
         return predicted
 
 
 class Recall(_Share):
-    """The share of found ones among the members of each class."""
+    """The share of samples of each class that are predicted correctly."""
 
     def _counted(self, predicted: np.ndarray, true: np.ndarray) -> np.ndarray:
         return true
 
 
 def check_class_count(owner: str, count: int, true: np.ndarray) -> None:
-    """Refuse labels that the predictions know no class for."""
+    """Check that the predictions have a score for each label."""
     largest = int(true.max()) + 1 if true.size else 0
     if largest > count:
         raise problem(
             ValueError,
-            f"{owner}: a label names a class that the predictions have no score for",
+            f"{owner}: the predictions have no score for one of the labels",
             got=f"the label {largest - 1} and scores of {count} classes",
             expected=f"labels below {count}",
         )

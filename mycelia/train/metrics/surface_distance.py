@@ -1,4 +1,4 @@
-"""Distances between the surfaces of two regions."""
+"""Surface distances between segmented regions: Hausdorff, mean, and root mean square."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mycelia._engine.core.checks import check_bool, check_instance, check_range,
 from mycelia._engine.core.errors import problem
 from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
-_AT_ONCE = 1 << 22  # distances held in memory
+_AT_ONCE = 1 << 22  # how many distances are in memory at a time
 
 
 class _SurfaceMetric(Metric):
-    """A metric of the places with a label in two images, told last."""
+    """A metric of the regions with a given label in the latest two images."""
 
     def __init__(self, distance_metric: str) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _SurfaceMetric(Metric):
             kind = TypeError if owner == "RootMeanSquareDistance" else ValueError
             raise problem(
                 kind,
-                f"{owner}: label_idx is no number",
+                f"{owner}: label_idx must be a number",
                 got=repr(label),
                 expected="int or float",
             )
@@ -49,20 +49,20 @@ class _SurfaceMetric(Metric):
         if not ((y_pred == label).any() or (y == label).any()):
             raise problem(
                 ValueError,
-                f"{owner}: no place has the label label_idx",
+                f"{owner}: no pixel has the label label_idx",
                 got=f"label_idx={label}",
-                expected="a label that stands in the predictions or in the labels",
+                expected="a label that occurs in the predictions or in the labels",
             )
         self._regions = y_pred == label, y == label
 
     def _surfaces(self) -> list[np.ndarray]:
-        """The coordinates of the surfaces: of what is predicted, and of what is true."""
-        self._check_told(self._regions is not None)
+        """The coordinates of the predicted and the true surface."""
+        self._check_updated(self._regions is not None)
         assert self._regions is not None
         return [np.argwhere(_surface(region)) for region in self._regions]
 
     def _distances(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """How far each point is from the nearest target."""
+        """The distance of each point to the nearest target."""
         if not len(points) or not len(targets):
             return np.full(max(len(points), 1), np.inf)
         size = max(1, _AT_ONCE // (len(targets) * points.shape[1]))
@@ -76,10 +76,10 @@ class _SurfaceMetric(Metric):
 
 
 class HausdorffDistance(_SurfaceMetric):
-    """The largest distance from a place on one surface to the other surface.
+    """The Hausdorff distance: the largest distance from a surface point to the other surface.
 
-    With `percentile`, that percentile of the distances; with `directed`, only from the predicted
-    surface to the true one. `crop` makes no difference to the result.
+    `percentile` takes that percentile of the distances instead; `directed` measures only from the
+    predicted surface to the true one. `crop` does not change the result.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class HausdorffDistance(_SurfaceMetric):
 
     def eval(self) -> Any:
         predicted, true = self._surfaces()
-        found = self._largest(self._distances(predicted, true))
+        distance = self._largest(self._distances(predicted, true))
         if self.directed:
-            return found
-        return max(found, self._largest(self._distances(true, predicted)))
+            return distance
+        return max(distance, self._largest(self._distances(true, predicted)))
 
     def _largest(self, distances: np.ndarray) -> Any:
         if self.percentile is None:
@@ -112,7 +112,7 @@ class HausdorffDistance(_SurfaceMetric):
 
 
 class MeanSurfaceDistance(_SurfaceMetric):
-    """The mean distance of the predicted surface from the true one, or with `symmetric` of both."""
+    """The mean distance of the predicted surface from the true one; `symmetric` averages both."""
 
     def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
         super().__init__(distance_metric)
@@ -120,16 +120,16 @@ class MeanSurfaceDistance(_SurfaceMetric):
 
     def eval(self) -> Any:
         predicted, true = self._surfaces()
-        there = self._distances(predicted, true)
+        forward = self._distances(predicted, true)
         if not self.symmetric:
-            return there.mean()
-        return (there.mean() + self._distances(true, predicted).mean()) / 2
+            return forward.mean()
+        return (forward.mean() + self._distances(true, predicted).mean()) / 2
 
 
 class RootMeanSquareDistance(_SurfaceMetric):
-    """The root of the mean square distance, of both ways, with `symmetric`.
+    """The root mean square distance of the surfaces, in both directions with `symmetric`.
 
-    From the predicted surface to the true one alone it is, as in MindSpore, the mean square itself.
+    In one direction it is, as in MindSpore, the mean square distance itself.
     """
 
     def __init__(self, symmetric: bool = False, distance_metric: str = "euclidean") -> None:
@@ -138,11 +138,11 @@ class RootMeanSquareDistance(_SurfaceMetric):
 
     def eval(self) -> Any:
         predicted, true = self._surfaces()
-        there = self._distances(predicted, true)
+        forward = self._distances(predicted, true)
         if not self.symmetric:
-            return (there**2).mean()
-        back = self._distances(true, predicted)
-        return np.sqrt(((there**2).mean() + (back**2).mean()) / 2)
+            return (forward**2).mean()
+        backward = self._distances(true, predicted)
+        return np.sqrt(((forward**2).mean() + (backward**2).mean()) / 2)
 
 
 _LENGTHS = {
@@ -153,7 +153,7 @@ _LENGTHS = {
 
 
 def _surface(region: np.ndarray) -> np.ndarray:
-    """Where a region has a direct neighbour that is not in it; the border of the image counts."""
+    """The pixels of a region with a direct neighbor outside; the image border counts as outside."""
     padded = np.pad(region, 1)
     inner = region.copy()
     for axis in range(region.ndim):

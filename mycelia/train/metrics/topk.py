@@ -1,4 +1,4 @@
-"""How often the right class is among the best few."""
+"""Top-k accuracy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.train.metrics.metric import Metric, rearrange_inputs
 
 
 class TopKCategoricalAccuracy(Metric):
-    """The share of samples whose class is among the `k` with the highest scores."""
+    """Share of samples whose true class is among the `k` classes with the highest scores."""
 
     def __init__(self, k: int) -> None:
         super().__init__()
@@ -20,7 +20,7 @@ class TopKCategoricalAccuracy(Metric):
         if check_int(owner, "k", k) < 1:
             raise problem(
                 ValueError,
-                f"{owner}: k counts the best classes",
+                f"{owner}: k must be a positive number of classes",
                 got=f"k={k}",
                 expected="1 or more",
             )
@@ -39,7 +39,7 @@ class TopKCategoricalAccuracy(Metric):
         if y_pred.ndim != 2 or y_pred.shape[1] < self.k:
             raise problem(
                 ValueError,
-                f"{type(self).__name__}: not scores of {self.k} classes or more",
+                f"{type(self).__name__}: predictions need scores of at least {self.k} classes",
                 got=f"predictions of shape {y_pred.shape}",
                 expected=f"shape (N, C) with C at least {self.k}",
             )
@@ -48,19 +48,19 @@ class TopKCategoricalAccuracy(Metric):
         self._samples_num += y_pred.shape[0]
 
     def eval(self) -> float:
-        self._check_told(self._samples_num)
+        self._check_updated(self._samples_num)
         return self._correct_num / self._samples_num
 
 
 class Top1CategoricalAccuracy(TopKCategoricalAccuracy):
-    """The share of samples whose class has the highest score."""
+    """Top-1 accuracy: the share of samples whose true class has the highest score."""
 
     def __init__(self) -> None:
         super().__init__(1)
 
 
 class Top5CategoricalAccuracy(TopKCategoricalAccuracy):
-    """The share of samples whose class is among the five with the highest scores."""
+    """Top-5 accuracy: the share of samples whose true class is among the five highest scores."""
 
     def __init__(self) -> None:
         super().__init__(5)
