@@ -1,4 +1,4 @@
-"""Cells: layers, losses, optimizers, schedules, training steps.
+"""Neural network cells: layers, losses, optimizers, learning rate schedules, training steps.
 
 Written by scripts/export_names from the modules of this folder.
 """

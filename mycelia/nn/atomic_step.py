@@ -1,4 +1,4 @@
-"""Cells whose call changes parameters as a whole or not at all."""
+"""AtomicStep: cells whose call updates all parameters or none."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mycelia.transforms.jit import in_graph_mode
 
 
 class AtomicStep(Cell):
-    """A cell such as an optimizer: after an error or an interruption, nothing has changed."""
+    """A cell, such as an optimizer, that changes nothing if it fails or is interrupted."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if in_graph_mode():  # a program writes everything at its end
+        if in_graph_mode():  # a program writes all of its results at the end
             return super().__call__(*args, **kwargs)
         return run_atomically(super().__call__, *args, **kwargs)

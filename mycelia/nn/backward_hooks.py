@@ -1,7 +1,7 @@
-"""Backward hooks of cells: two identity steps around a cell see its gradients.
+"""Backward hooks of cells: two identity operators around a cell intercept its gradients.
 
-The one at the outputs runs first in the backward pass: it hears of the gradients of the outputs.
-The one at the inputs hears of both. In graph mode the hooks become part of the program.
+The one at the outputs runs first in the backward pass and receives the gradients of the outputs;
+the one at the inputs receives both. In graph mode, the hooks become part of the program.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Gradients = tuple[Any, ...]
 
 
 def run_hooked(cell: Cell, args: tuple[Any, ...], run: Callable[[tuple[Any, ...]], Any]) -> Any:
-    """What `run` gives for the arguments, seen by the backward hooks of the cell."""
+    """Call `run` on the arguments, with the backward hooks of the cell around it."""
     tracer, recording = active_tracer(), thread_mode.recording
     if tracer is not None:
         return _run_traced(tracer, cell, args, run)
@@ -41,7 +41,7 @@ class _BackwardHookCalls:
         self.grad_output: Gradients = ()
 
     def at_output(self, grads: Gradients, inputs: int, any_required: bool) -> Gradients:
-        """The gradients of the outputs go in; where no input needs one, all hooks run here."""
+        """Process the gradients of the outputs; if no input needs gradients, all hooks run here."""
         for hook, _ in self.cell.hooks.backward_pre:
             grads = self._changed(
                 "backward_pre_hook", call_user_function(hook, self.cell, grads), grads
@@ -53,16 +53,16 @@ class _BackwardHookCalls:
         return grads
 
     def at_input(self, grads: Gradients) -> Gradients:
-        """The gradients of the inputs; None stands for one that is not needed."""
+        """Process the gradients of the inputs; None means that a gradient is not needed."""
         for hook, _ in self.cell.hooks.backward:
-            found = call_user_function(hook, self.cell, grads, self.grad_output)
-            grads = self._changed("backward_hook", found, grads)
+            result = call_user_function(hook, self.cell, grads, self.grad_output)
+            grads = self._changed("backward_hook", result, grads)
         return grads
 
-    def _changed(self, kind: str, found: Any, grads: Gradients) -> Gradients:
-        if found is None:
+    def _changed(self, kind: str, result: Any, grads: Gradients) -> Gradients:
+        if result is None:
             return grads
-        changed = found if isinstance(found, tuple) else (found,)
+        changed = result if isinstance(result, tuple) else (result,)
         if len(changed) != len(grads):
             raise problem(
                 TypeError,
@@ -80,18 +80,18 @@ def _run_recorded(
     run: Callable[[tuple[Any, ...]], Any],
 ) -> Any:
     calls = _BackwardHookCalls(cell)
-    given = tensors_of(args)
-    required = [recording.mark_of(tensor) is not None for tensor in given]
+    inputs = tensors_of(args)
+    required = [recording.mark_of(tensor) is not None for tensor in inputs]
 
     def at_input(dout: Any) -> Gradients:
         pairs = zip(dout, required, strict=True)
         return calls.at_input(tuple([d if needed else None for d, needed in pairs]))
 
     def at_output(dout: Any) -> Gradients:
-        return calls.at_output(dout, len(given), any(required))
+        return calls.at_output(dout, len(inputs), any(required))
 
-    fresh = tuple([_alias(t) if r else t for t, r in zip(given, required, strict=True)])
-    recording.record_custom(tuple(given), fresh, at_input)
+    fresh = tuple([_alias(t) if r else t for t, r in zip(inputs, required, strict=True)])
+    recording.record_custom(tuple(inputs), fresh, at_input)
     output = run(_with_tensors(args, fresh))
     parts = tuple(tensors_of(output))
     outer = tuple([_alias(part) for part in parts])
@@ -106,20 +106,20 @@ def _run_traced(
     run: Callable[[tuple[Any, ...]], Any],
 ) -> Any:
     calls = _BackwardHookCalls(cell)
-    given = tensors_of(args)
+    inputs = tensors_of(args)
 
     def at_input(dout: Any, required: Sequence[bool]) -> Gradients:
-        triples = zip(dout or (None,) * len(given), given, required, strict=False)
+        triples = zip(dout or (None,) * len(inputs), inputs, required, strict=False)
         return calls.at_input(tuple([_filled(d, t) if r else None for d, t, r in triples]))
 
     def at_output(dout: Any, required: Sequence[bool]) -> Gradients:
         pairs = zip(dout, parts, strict=True)
         grads = tuple([_filled(d, part) for d, part in pairs])
-        found = calls.at_output(grads, len(given), any(required[: len(given)]))
-        return (*((None,) * len(given)), *found)
+        changed = calls.at_output(grads, len(inputs), any(required[: len(inputs)]))
+        return (*((None,) * len(inputs)), *changed)
 
     title = type(cell).__name__
-    fresh = tracer.with_backward(given, tuple(given), at_input, title) if given else ()
+    fresh = tracer.with_backward(inputs, tuple(inputs), at_input, title) if inputs else ()
     output = run(_with_tensors(args, fresh))
     parts = tensors_of(output)
     outer = tracer.with_backward([*fresh, *parts], tuple(parts), at_output, title)
@@ -131,11 +131,11 @@ def _filled(grad: Any, like: Tensor) -> Any:
 
 
 def _alias(tensor: Tensor) -> Tensor:
-    """The same array in a new tensor, which is no part of the recording yet."""
+    """The same array in a new tensor, which is not on the tape yet."""
     return Tensor._wrap(tensor._data)
 
 
 def _with_tensors(value: Any, tensors: Sequence[Tensor]) -> Any:
-    """A structure with other tensors in place of its own."""
+    """A structure with its tensors replaced."""
     rest = iter(tensors)
     return mapped(lambda leaf: next(rest) if isinstance(leaf, Tensor) else leaf, value)

@@ -1,4 +1,4 @@
-"""The Cell: a network or a part of one, with its parameters and sub-cells."""
+"""The Cell: the base class of networks and layers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from mycelia.transforms.shard import shard
 
 
 class Cell(CellState):
-    """The base class of networks. A subclass makes its parts in `__init__` and runs in `construct`.
+    """The base class of networks: sub-cells in `__init__`, the computation in `construct`.
 
-    A subclass may define `bprop(self, *inputs, out, dout)` to give its own gradient.
+    A subclass may define `bprop(self, *inputs, out, dout)` to provide a custom gradient.
     """
 
     _signature: DynamicSignature | None = None
@@ -85,25 +85,25 @@ class Cell(CellState):
             raise
 
     def _compiled(self) -> CompiledFunction:
-        """This cell as a compiled function."""
-        found = self.__dict__.get("_program")
-        if found is None:
-            found = CompiledFunction(self, type(self).__name__)
+        """The compiled function of this cell."""
+        compiled = self.__dict__.get("_program")
+        if compiled is None:
+            compiled = CompiledFunction(self, type(self).__name__)
             if self._signature is not None:
-                found.buckets = Buckets(self._signature)
-            object.__setattr__(self, "_program", found)
-        return found
+                compiled.buckets = Buckets(self._signature)
+            object.__setattr__(self, "_program", compiled)
+        return compiled
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Make the program for arguments like these, without running it."""
+        """Compile the program for these arguments, without running it."""
         self._compiled().entry(args, kwargs)
 
     def compile_and_run(self, *args: Any, **kwargs: Any) -> Any:
-        """Run as one compiled program, whatever the mode."""
+        """Run as a compiled program, in any mode."""
         return self._compiled()(*args, **kwargs)
 
     def cast_inputs(self, inputs: Any, dst_type: DType) -> Any:
-        """Inputs with their fractions in `dst_type`."""
+        """Cast floating-point inputs to `dst_type`."""
         return cast_floats(inputs, dst_type)
 
     def run_construct(self, cast_inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -111,7 +111,7 @@ class Cell(CellState):
         return self.construct(*cast_inputs, **kwargs)
 
     def _note_itself(self, error: Exception) -> None:
-        """Let an error say in which cell it came up; the innermost one counts."""
+        """Add to an error the cell that raised it, unless an inner cell has done so."""
         if not getattr(error, "__notes__", None):
             error.add_note(f"\n  while running {type(self).__name__}({self.extend_repr()})")
 
@@ -131,11 +131,11 @@ class Cell(CellState):
     def __getattr__(self, name: str) -> Any:
         parameters = self.__dict__.get("_params")
         if parameters is not None and name in parameters:
-            found = parameters[name]
-            wanted = self.__dict__["compute_dtype"]
-            if wanted is not None and found is not None and found.dtype.is_float:
-                return cast(found, wanted)
-            return found
+            parameter = parameters[name]
+            dtype = self.__dict__["compute_dtype"]
+            if dtype is not None and parameter is not None and parameter.dtype.is_float:
+                return cast(parameter, dtype)
+            return parameter
         raise AttributeError(
             f"The '{type(self).__name__}' object has no attribute '{name}'.", name=name, obj=self
         )
@@ -152,7 +152,7 @@ class Cell(CellState):
     def insert_param_to_cell(
         self, param_name: str, param: Any, check_name_contain_dot: bool = True
     ) -> None:
-        """Make `param` a parameter of this cell under `param_name`."""
+        """Add `param` to this cell under the name `param_name`."""
         if "_params" not in self.__dict__:
             raise problem(
                 AttributeError,
@@ -166,7 +166,7 @@ class Cell(CellState):
         if not isinstance(param_name, str):
             raise wrong_type("insert_param_to_cell", "param_name", param_name, "str")
         if check_name_contain_dot and "." in param_name:
-            raise problem(KeyError, "a parameter's attribute name has no dot", got=param_name)
+            raise problem(KeyError, "a parameter's name must not contain a dot", got=param_name)
         if param is not None and not isinstance(param, Parameter):
             raise wrong_type("insert_param_to_cell", "param", param, "Parameter")
         if param_name in self.__dict__:
@@ -178,11 +178,13 @@ class Cell(CellState):
         self._params[param_name] = param
 
     def insert_child_to_cell(self, child_name: str, child_cell: Any) -> None:
-        """Make `child_cell` a part of this cell; its parameters keep their names."""
+        """Add `child_cell` to this cell; the names of its parameters do not change."""
         if not child_name or "." in child_name:
-            raise problem(KeyError, "a cell's name is a word without dots", got=repr(child_name))
+            raise problem(
+                KeyError, "a cell's name must be non-empty, without dots", got=repr(child_name)
+            )
         if hasattr(self, child_name) and child_name not in self._cells:
-            raise problem(KeyError, f"the name {child_name!r} is taken")
+            raise problem(KeyError, f"the name {child_name!r} is already an attribute")
         if child_cell is not None and not isinstance(child_cell, Cell):
             raise wrong_type("insert_child_to_cell", "child_cell", child_cell, "Cell")
         self._cells[child_name] = child_cell
@@ -209,7 +211,7 @@ class Cell(CellState):
         object.__setattr__(self, name, value)
 
     def _free_default_name(self) -> str:
-        """A name for a parameter of a tuple that has none: Parameter$1, Parameter$2, ..."""
+        """A name for an unnamed parameter of a tuple: Parameter$1, Parameter$2, ..."""
         numbers = count(1)
         return next(n for n in (f"{DEFAULT_NAME}${i}" for i in numbers) if n not in self._params)
 
@@ -225,7 +227,7 @@ class Cell(CellState):
             object.__setattr__(self, name, value)
 
     def _assign_parameter(self, name: str, value: Any) -> None:
-        """`self.p = tensor` changes the parameter; `self.p = None` removes it."""
+        """`self.p = tensor` sets the value of the parameter; `self.p = None` removes it."""
         current = self._params[name]
         if value is None and handlers.call is not None:
             raise problem(
@@ -255,20 +257,20 @@ class Cell(CellState):
     # ---- modes ------------------------------------------------------------------------------
 
     def set_train(self, mode: bool = True) -> Self:
-        """Switch this cell and all below between training and inference."""
+        """Switch this cell and all sub-cells between training and inference."""
         note_network_change()
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "training", bool(mode))
         return self
 
     def set_grad(self, requires_grad: bool = True) -> Self:
-        """Say that gradients of this cell will be asked for."""
+        """Declare that gradients of this cell will be computed."""
         for _, cell in self.cells_and_names():
             object.__setattr__(cell, "requires_grad", requires_grad)
         return self
 
     def to_float(self, dst_type: DType) -> Self:
-        """Compute this cell and all below in `dst_type`; parameters keep their own dtype."""
+        """Compute this cell and all sub-cells in `dst_type`; parameters keep their dtype."""
         if dst_type not in (dtypes.float16, dtypes.float32, dtypes.bfloat16):
             raise problem(
                 ValueError,
@@ -300,17 +302,17 @@ class Cell(CellState):
         return self._flags
 
     def set_broadcast_flag(self, mode: bool = True) -> Self:
-        """Say that the parameters are to be alike in all processes."""
+        """Declare that the parameters should be identical in all processes."""
         return self.add_flags_recursive(broadcast_flag=mode)
 
     @property
     def jit_config_dict(self) -> dict[str, Any]:
-        """What `set_jit_config` was given."""
+        """The options of `set_jit_config`."""
         return self.__dict__.get("_jit_config", {})
 
     @property
     def bprop_debug(self) -> bool:
-        """Kept for scripts that set it: the gradients that `bprop` gives are always counted."""
+        """For compatibility: the number of gradients that `bprop` returns is always checked."""
         return self.__dict__.get("_bprop_debug", False)
 
     @bprop_debug.setter
@@ -319,7 +321,7 @@ class Cell(CellState):
 
     @property
     def pipeline_stage(self) -> int | None:
-        """The stage of a pipeline this cell belongs to, or None."""
+        """The pipeline stage of this cell, or None."""
         return self.__dict__.get("_pipeline_stage")
 
     @pipeline_stage.setter
@@ -330,7 +332,7 @@ class Cell(CellState):
 
     @property
     def pipeline_segment(self) -> int | None:
-        """Which part of its stage this cell belongs to where stages come several times."""
+        """The segment of the stage, where the schedule visits stages several times."""
         return self.__dict__.get("_pipeline_segment")
 
     @pipeline_segment.setter
@@ -342,7 +344,7 @@ class Cell(CellState):
         )
 
     def set_jit_config(self, jit_config: Any) -> None:
-        """Keep options of compilation; the levels of the real system all mean the same here."""
+        """Store compilation options; MindSpore's optimization levels have no effect here."""
         if not isinstance(jit_config, JitConfig):
             raise wrong_type("set_jit_config", "jit_config", jit_config, "JitConfig")
         self.__dict__["_jit_config"] = dict(jit_config.jit_config_dict)
@@ -351,18 +353,18 @@ class Cell(CellState):
     def set_inputs(self, *inputs: Any, **kwargs: Any) -> None:
         """Describe the arguments of `construct`, by position or by name; None is any size.
 
-        Every call is checked against it. In graph mode, sizes that are None share programs: an
-        argument is padded to one of a few sizes wherever the results are certain to be the same.
+        Every call is checked against the description. In graph mode, sizes that are None share
+        programs: an argument is padded to a bucket size wherever the results are provably equal.
         """
         object.__setattr__(self, "_signature", DynamicSignature(self.construct, inputs, kwargs))
         self.__dict__.pop("_program", None)
 
     def get_inputs(self) -> Any:
-        """What `set_inputs` was given, or None."""
+        """The arguments of `set_inputs`, or None."""
         return None if self._signature is None else self._signature.described
 
     def recompute(self, **kwargs: Any) -> None:
-        """Mark this cell: in the backward pass its inner values are computed again, not kept."""
+        """Rematerialize this cell: recompute its intermediate values in the backward pass."""
         for _, cell in self.cells_and_names():
             cell.add_flags(recompute=True)
 
@@ -374,14 +376,14 @@ class Cell(CellState):
         device: str = "Ascend",
         level: int = 0,
     ) -> Callable[..., Any]:
-        """This cell as a function whose inputs, outputs and parameters are cut over devices so.
+        """This cell as a function with sharded inputs, outputs, and parameters.
 
         See `mycelia.shard`.
         """
         return shard(self, in_strategy, out_strategy, parameter_plan, device, level)
 
     def apply(self, fn: Callable[[Cell], Any]) -> Self:
-        """Call `fn` on every cell below, then on this one."""
+        """Call `fn` on every sub-cell, then on this cell."""
         for cell in self.cells():
             cell.apply(fn)
         fn(self)
@@ -392,7 +394,7 @@ class Cell(CellState):
     def register_forward_pre_hook(
         self, hook_fn: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> HookHandle:
-        """Call `hook_fn(cell, inputs)` before each run; what it returns replaces the inputs."""
+        """Call `hook_fn(cell, inputs)` before each run; its result, if any, replaces the inputs."""
         return self._hooks().add("forward_pre", hook_fn, prepend, with_kwargs)
 
     def register_forward_hook(
@@ -404,7 +406,7 @@ class Cell(CellState):
         always_call: bool = False,
     ) -> HookHandle:
         """Call `hook_fn(cell, inputs, output)` after each run; what it returns is the output."""
-        return self._hooks().add("forward", hook_fn, prepend, with_kwargs)
+        """Call `hook_fn(cell, inputs, output)` after each run; its result replaces the output."""
 
     def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Call `hook_fn(cell, grad_input, grad_output)` in the backward pass."""
@@ -423,7 +425,7 @@ class Cell(CellState):
     # ---- printing ---------------------------------------------------------------------------
 
     def extend_repr(self) -> str:
-        """What stands between the parentheses of this cell when it is printed."""
+        """The text between the parentheses in the repr of this cell."""
         return ""
 
     def __repr__(self) -> str:

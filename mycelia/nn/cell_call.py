@@ -1,4 +1,4 @@
-"""Calling a cell that has hooks, its own gradient, or a compute dtype."""
+"""Calls of cells with hooks, a custom gradient, or a compute dtype."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run `construct` with everything users attached to the cell around it."""
+    """Run `construct` with the cell's hooks, casts, and custom gradient."""
     hooks = cell.hooks
     if hooks is not None:
         for hook, with_kwargs in hooks.forward_pre:
@@ -39,8 +39,8 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     output = _run(cell, args, kwargs)
     if hooks is not None:
         for hook, with_kwargs in hooks.forward:
-            given = (args, kwargs) if with_kwargs else (args,)
-            changed = call_user_function(hook, cell, *given, output)
+            call_args = (args, kwargs) if with_kwargs else (args,)
+            changed = call_user_function(hook, cell, *call_args, output)
             output = output if changed is None else changed
     return output
 
@@ -48,15 +48,14 @@ def call_with_hooks(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def _replaced(
     cell: Cell, changed: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments after a hook before the call that sees all of them."""
+    """The arguments after a forward_pre_hook with kwargs."""
     if changed is None:
         return args, kwargs
     is_pair = isinstance(changed, tuple) and len(changed) == 2
     if not is_pair or not isinstance(changed[1], dict):
         raise problem(
             RuntimeError,
-            f"{type(cell).__name__}: a forward_pre_hook with kwargs returned something else than "
-            "arguments",
+            f"{type(cell).__name__}: a forward_pre_hook with kwargs must return arguments or None",
             got=repr(changed)[:80],
             expected="None, or the pair (args, kwargs)",
         )
@@ -66,7 +65,7 @@ def _replaced(
 
 
 def call_while_traced(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a cell whose program is being read: its construct is read, too."""
+    """Call a cell while a program is traced: its construct is traced, too."""
     tracer = active_tracer()
     assert tracer is not None
     tracer.cells[id(cell)] = cell
@@ -85,7 +84,7 @@ def _run(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if handlers.call is not None:
-        return _read_construct(cell, args, kwargs)
+        return _trace_construct(cell, args, kwargs)
     if thread_mode.recording is None or not hasattr(cell, "bprop"):
         try:
             return cell.construct(*args, **kwargs)
@@ -105,12 +104,12 @@ def _construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 
 def _checked(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What `bprop` gave, one gradient for each input, in the shape and dtype of the input."""
+    """Check the gradients from `bprop`: one per input, in the shape and dtype of the input."""
     grads = grads if isinstance(grads, tuple) else (grads,)
     if len(grads) < len(args):
         raise problem(
             RuntimeError,
-            f"{type(cell).__name__}.bprop gives too few gradients",
+            f"{type(cell).__name__}.bprop returned too few gradients",
             got=f"{len(grads)} gradients for {len(args)} inputs",
             expected="one for each input of construct",
         )
@@ -118,7 +117,7 @@ def _checked(cell: Cell, grads: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _fitted(cell: Cell, grad: Any, arg: Any) -> Any:
-    """A gradient summed to the shape of the input, in its dtype."""
+    """A gradient reduced to the shape of the input and cast to its dtype."""
     if isinstance(arg, (tuple, list)) and isinstance(grad, (tuple, list)):
         return tuple([_fitted(cell, g, a) for g, a in zip(grad, arg, strict=True)])
     if not isinstance(arg, Tensor) or not isinstance(grad, Tensor):
@@ -141,9 +140,9 @@ def _is_broader(shape: tuple[int, ...], small: tuple[int, ...]) -> bool:
     return len(small) <= len(shape) and all(s in (1, t) for s, t in zip(small, tail, strict=True))
 
 
-def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _trace_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     assert handlers.call is not None
-    kind = _kind_of_part(cell)
+    kind = _region_kind(cell)
     if kind is not None and handlers.enclosed is not None:
         output = handlers.enclosed(
             kind, lambda: call_user_function(cell.construct, *args, **kwargs)
@@ -164,16 +163,16 @@ def _read_construct(cell: Cell, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     return tracer.with_backward(inputs, output, backward, type(cell).__name__)
 
 
-def _kind_of_part(cell: Cell) -> Any:
-    """How a cell is kept together in a program: computed again backward, one of many, or not."""
-    marks = cell.get_flags()
-    if marks.get("recompute"):
+def _region_kind(cell: Cell) -> Any:
+    """How a program groups the nodes of a cell: recomputed, a repeated block, or None."""
+    flags = cell.get_flags()
+    if flags.get("recompute"):
         return RECOMPUTE
-    return BLOCK if marks.get("lazy_inline") and not is_marking() else None
+    return BLOCK if flags.get("lazy_inline") and not is_marking() else None
 
 
 def _fresh(value: Any) -> Any:
-    """The same arrays in new tensors, which are no part of the recording yet."""
+    """The same arrays in new tensors, which are not on the tape yet."""
     if isinstance(value, (tuple, list)):
         return tuple(_fresh(v) for v in value)
     return Tensor._wrap(value._data) if isinstance(value, Tensor) else value

@@ -1,4 +1,4 @@
-"""The tree of cells: walking it, and naming the parameters in it."""
+"""CellTree: traversal of sub-cells, and the names of their parameters."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mycelia.tensor.parameter import Parameter
 
 
 class CellTree:
-    """What a Cell knows of its parameters and sub-cells."""
+    """The parameters and sub-cells of a Cell."""
 
     _params: OrderedDict[str, Any]
     _cells: OrderedDict[str, Any]
-    _buffers: dict[str, bool]  # whether each is part of the state, by name
+    _buffers: dict[str, bool]  # whether each buffer is persistent, by name
     _param_prefix: str
 
     def cells(self) -> Any:
@@ -24,7 +24,7 @@ class CellTree:
         return self.name_cells().values()
 
     def name_cells(self) -> OrderedDict[str, Any]:
-        """The direct sub-cells by name, each cell once."""
+        """The direct sub-cells by name, without duplicates."""
         found: OrderedDict[str, Any] = OrderedDict()
         seen: set[int] = set()
         for name, cell in self._cells.items():
@@ -36,7 +36,7 @@ class CellTree:
     def cells_and_names(
         self, cells: set[Any] | None = None, name_prefix: str = ""
     ) -> Iterator[tuple[str, Any]]:
-        """This cell and all below, each once, with dotted names; parents first."""
+        """This cell and all sub-cells, without duplicates, with dotted names; parents first."""
         seen = set() if cells is None else cells
         if self in seen:
             return
@@ -50,7 +50,7 @@ class CellTree:
     def parameters_and_names(
         self, name_prefix: str = "", expand: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """All parameters, each once, with the dotted path of attributes that leads to them."""
+        """All parameters, without duplicates, with their dotted attribute paths."""
         cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
         seen: set[int] = set()
         for path, cell in cells:
@@ -64,14 +64,14 @@ class CellTree:
             yield parameter
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters an optimizer should update."""
+        """The parameters that an optimizer should update."""
         return [p for p in self.get_parameters(expand=recurse) if p.requires_grad]
 
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         return [p for p in self.get_parameters(expand=recurse) if not p.requires_grad]
 
     def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
-        """The parameters by their own names."""
+        """The parameters by their `name`."""
         return OrderedDict((p.name, p) for p in self.get_parameters(expand=recurse))
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
@@ -82,43 +82,43 @@ class CellTree:
             parameter.name = prefix + path
 
     def get_sub_cell(self, target: str) -> Any:
-        """The cell at a dotted path below this one."""
-        found: Any = self
+        """The sub-cell at a dotted path."""
+        cell: Any = self
         for name in filter(None, target.split(".")):
-            if name not in found._cells:
+            if name not in cell._cells:
                 raise problem(
                     AttributeError,
                     f"there is no cell at {target!r}",
                     got=name,
-                    expected=f"one of {', '.join(found._cells)}",
+                    expected=f"one of {', '.join(cell._cells)}",
                 )
-            found = found._cells[name]
-        return found
+            cell = cell._cells[name]
+        return cell
 
     @property
     def param_prefix(self) -> str:
-        """What stands before the names of this cell's own parameters."""
+        """The prefix of the names of this cell's own parameters."""
         return self._param_prefix
 
     def update_cell_prefix(self) -> None:
-        """Let every cell below know the path that leads to it."""
+        """Set the `param_prefix` of every sub-cell to its path."""
         for path, cell in self.cells_and_names():
             object.__setattr__(cell, "_param_prefix", f"{path}." if path else "")
 
     def set_comm_fusion(self, fusion_type: int, recurse: bool = True) -> Any:
-        """Say which parameters' gradients travel together: those of one number."""
+        """Fuse the communication of gradients: parameters with the same number form a group."""
         check_non_negative_int("set_comm_fusion", "fusion_type", fusion_type)
         for parameter in self.trainable_params(recurse):
             parameter.comm_fusion = fusion_type
         return self
 
     def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter] | None:
-        """The parameters that all processes hold alike, by name; None if there are none."""
-        alike = [p for p in self.get_parameters(expand=recurse) if not p.layerwise_parallel]
-        return OrderedDict((p.name, p) for p in alike) or None
+        """The parameters that are identical in all processes, by name; None if there are none."""
+        replicated = [p for p in self.get_parameters(expand=recurse) if not p.layerwise_parallel]
+        return OrderedDict((p.name, p) for p in replicated) or None
 
     def check_names_and_refresh_name(self) -> None:
-        """Name the parameters by their paths, and raise if two share a name."""
+        """Name unnamed parameters by their paths, and raise if two share a name."""
         for path, parameter in list(self.parameters_and_names()):
             if parameter.has_default_name:
                 parameter.name = path
@@ -131,11 +131,11 @@ class CellTree:
             if parameter.name in seen:
                 raise problem(
                     ValueError,
-                    f"two parameters are called {parameter.name!r}",
-                    fix="give one of them another name",
+                    f"two parameters have the name {parameter.name!r}",
+                    fix="give one of them a different name",
                 )
             seen[parameter.name] = parameter
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Any, Any]:
-        """Parameters have their data from the start; kept for scripts that ask."""
+        """For compatibility: parameters are initialized when they are created."""
         return {parameter: parameter for parameter in self.get_parameters()}

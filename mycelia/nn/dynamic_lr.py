@@ -1,4 +1,4 @@
-"""Learning rates written out as lists, one number for each step."""
+"""Learning rates as lists, with one rate for each step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.nn.float_checks import non_negative_float, positive_float
 
 
 def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[float]:
-    """`learning_rates[i]` up to step `milestone[i]`."""
+    """Piecewise constant: `learning_rates[i]` up to step `milestone[i]`."""
     owner = "piecewise_constant_lr"
     check_instance(owner, "milestone", milestone, (tuple, list))
     check_instance(owner, "learning_rates", learning_rates, (tuple, list))
@@ -24,14 +24,14 @@ def piecewise_constant_lr(milestone: Any, learning_rates: Any) -> list[float]:
             expected="one learning rate for each milestone",
         )
     rates: list[float] = []
-    for place, (end, rate) in enumerate(zip(milestone, learning_rates, strict=True)):
-        check_positive_int(owner, f"milestone[{place}]", end)
-        check_instance(owner, f"learning_rates[{place}]", rate, float)
+    for index, (end, rate) in enumerate(zip(milestone, learning_rates, strict=True)):
+        check_positive_int(owner, f"milestone[{index}]", end)
+        check_instance(owner, f"learning_rates[{index}]", rate, float)
         if end < len(rates):
             raise problem(
                 ValueError,
-                f"{owner}: the milestones must grow",
-                got=f"milestone[{place}] is {end} after {len(rates)}",
+                f"{owner}: the milestones must increase",
+                got=f"milestone[{index}] is {end} after {len(rates)}",
             )
         rates += [rate] * (end - len(rates))
     return rates
@@ -45,7 +45,7 @@ def exponential_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """The rate times `decay_rate` once in `decay_epoch` epochs."""
+    """Exponential decay: multiplied by `decay_rate` every `decay_epoch` epochs."""
     owner = "exponential_decay_lr"
     _check_decay(owner, learning_rate, decay_rate, is_stair)
 
@@ -64,7 +64,7 @@ def natural_exp_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """The rate times exp(-decay_rate) each epoch; in stairs, for `decay_epoch` epochs at once."""
+    """Natural exponential decay: lr * exp(-decay_rate * epoch), stepwise if `is_stair`."""
     owner = "natural_exp_decay_lr"
     _check_decay(owner, learning_rate, decay_rate, is_stair)
 
@@ -83,7 +83,7 @@ def inverse_decay_lr(
     decay_epoch: int,
     is_stair: bool = False,
 ) -> list[float]:
-    """The rate divided by one plus `decay_rate` for each `decay_epoch` epochs."""
+    """Inverse time decay: lr / (1 + decay_rate * epoch / decay_epoch)."""
     owner = "inverse_decay_lr"
     _check_decay(owner, learning_rate, decay_rate, is_stair)
 
@@ -97,7 +97,7 @@ def inverse_decay_lr(
 def cosine_decay_lr(
     min_lr: float, max_lr: float, total_step: int, step_per_epoch: int, decay_epoch: int
 ) -> list[float]:
-    """Half a cosine wave from `max_lr` down to `min_lr` in `decay_epoch` epochs."""
+    """Cosine decay from `max_lr` to `min_lr` within `decay_epoch` epochs."""
     owner = "cosine_decay_lr"
     non_negative_float(owner, "min_lr", min_lr)
     positive_float(owner, "max_lr", max_lr)
@@ -124,9 +124,9 @@ def polynomial_decay_lr(
     power: float,
     update_decay_epoch: bool = False,
 ) -> list[float]:
-    """A polynomial from `learning_rate` to `end_learning_rate` in `decay_epoch` epochs.
+    """Polynomial decay from `learning_rate` to `end_learning_rate` in `decay_epoch` epochs.
 
-    With `update_decay_epoch` the span of the polynomial grows whenever its end is reached.
+    `update_decay_epoch` extends the decay by `decay_epoch` epochs whenever its end is reached.
     """
     owner = "polynomial_decay_lr"
     positive_float(owner, "learning_rate", learning_rate)
@@ -147,7 +147,7 @@ def polynomial_decay_lr(
 def warmup_lr(
     learning_rate: float, total_step: int, step_per_epoch: int, warmup_epoch: int
 ) -> list[float]:
-    """A straight line from 0 to `learning_rate` in `warmup_epoch` epochs."""
+    """Linear warmup from 0 to `learning_rate` in `warmup_epoch` epochs."""
     owner = "warmup_lr"
     non_negative_float(owner, "learning_rate", learning_rate)
 
@@ -170,7 +170,7 @@ def _by_epoch(
     step_per_epoch: Any,
     **epochs: Any,
 ) -> list[float]:
-    """`rate` of the epoch that each step falls in."""
+    """The rates of all steps, from a function of the epoch."""
     check_positive_int(owner, "total_step", total_step)
     check_positive_int(owner, "step_per_epoch", step_per_epoch)
     for argument, value in epochs.items():

@@ -1,4 +1,4 @@
-"""Checks of settings that must be Python floats: an int is refused, as in MindSpore."""
+"""Checks of settings that must be Python floats: ints are rejected, as in MindSpore."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def non_negative_float(owner: str, argument: str, value: Any) -> float:
 
 
 def open_unit_float(owner: str, argument: str, value: Any) -> float:
-    """A float between 0 and 1, both excluded."""
+    """Check a float in the open interval (0, 1)."""
     checked = check_instance(owner, argument, value, float)
     return check_range(owner, argument, checked, 0.0, 1.0, closed="none")

@@ -1,4 +1,4 @@
-"""Functions users attach to cells."""
+"""Hooks of a cell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from mycelia._engine.core.errors import wrong_type
 from mycelia._engine.core.hook_handle import HookHandle
 
-Hook = tuple[Callable[..., Any], bool]  # the function, and whether it also takes keyword arguments
+Hook = tuple[Callable[..., Any], bool]  # the function, and whether it also accepts kwargs
 
 
 class CellHooks:
@@ -35,6 +35,6 @@ class CellHooks:
         return HookHandle(hooks, hook)
 
     def registered(self) -> tuple[tuple[Hook, ...], ...]:
-        """All hooks that there are now."""
+        """All registered hooks."""
         kinds = (self.forward_pre, self.forward, self.backward, self.backward_pre)
         return tuple(map(tuple, kinds))

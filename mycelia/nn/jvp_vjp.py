@@ -1,4 +1,4 @@
-"""Cells that give derivatives of a cell along a direction: Jvp and Vjp."""
+"""Jvp and Vjp: cells that compute Jacobian-vector and vector-Jacobian products."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from mycelia.transforms.jacobian import jvp, vjp
 
 
 class Jvp(Cell):
-    """The output of `fn`, and how it changes when its inputs move along the last argument."""
+    """The output of `fn` and its Jacobian-vector product with the last argument."""
 
     def __init__(self, fn: Any) -> None:
         super().__init__()
         self.fn = fn
 
     def construct(self, *args: Any) -> Any:
-        inputs, direction = _parted("Jvp", args)
+        inputs, direction = _split_direction("Jvp", args)
         return jvp(self.fn, inputs, direction)
 
 
 class Vjp(Cell):
-    """The output of `fn`, and the gradient of its inputs for the last argument."""
+    """The output of `fn` and its vector-Jacobian product with the last argument."""
 
     def __init__(self, fn: Any) -> None:
         super().__init__()
         self.fn = fn
 
     def construct(self, *args: Any) -> Any:
-        inputs, direction = _parted("Vjp", args)
+        inputs, direction = _split_direction("Vjp", args)
         output, pull = vjp(self.fn, *inputs)
         several = isinstance(direction, tuple)
         gradients = pull(*direction) if several else pull(direction)
@@ -37,11 +37,11 @@ class Vjp(Cell):
         return output, gradients[0] if alone else gradients
 
 
-def _parted(owner: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
-    """The inputs, as jvp and vjp take them, and the direction."""
+def _split_direction(owner: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Split the arguments into the inputs and the direction, for jvp and vjp."""
     if len(args) < 2:
         raise problem(
-            TypeError, f"{owner}: the inputs of the function come first, then a direction"
+            TypeError, f"{owner}: expected the inputs of the function, followed by a direction"
         )
     *inputs, direction = args
     return tuple(inputs), direction

@@ -1,4 +1,4 @@
-"""Learning rates as cells: called with the number of steps done, they give the rate."""
+"""Learning rate schedules: cells that compute the rate from the step number."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from mycelia.ops.elementwise.trigonometry import cos
 
 
 class LearningRateSchedule(Cell):
-    """The base class: a subclass computes the rate in `construct(self, global_step)`."""
+    """Base class of schedules: subclasses compute the rate in `construct(self, global_step)`."""
 
     def construct(self, global_step: Any) -> Any:
         raise problem(
             NotImplementedError,
-            f"{type(self).__name__} does not say what the learning rate is",
-            fix="define construct(self, global_step), which gives a Tensor",
+            f"{type(self).__name__} does not define the learning rate",
+            fix="define construct(self, global_step), which returns a Tensor",
         )
 
 
 class _Decay(LearningRateSchedule):
-    """What the schedules of one rate and one factor share."""
+    """The base of schedules with one initial rate and one decay factor."""
 
     def __init__(
         self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False
@@ -41,20 +41,20 @@ class _Decay(LearningRateSchedule):
         self.is_stair = check_bool(owner, "is_stair", is_stair)
 
     def progress(self, global_step: Any) -> Any:
-        """How many times `decay_steps` have passed; in stairs, only whole times count."""
+        """The number of decay periods so far; with `is_stair`, only whole periods count."""
         passed = div(global_step, self.decay_steps)
         return floor(passed) if self.is_stair else passed
 
 
 class ExponentialDecayLR(_Decay):
-    """The rate times `decay_rate` once in `decay_steps` steps."""
+    """Exponential decay: multiplied by `decay_rate` every `decay_steps` steps."""
 
     def construct(self, global_step: Any) -> Any:
         return mul(pow(self.decay_rate, self.progress(global_step)), self.learning_rate)
 
 
 class NaturalExpDecayLR(_Decay):
-    """The rate times exp(-decay_rate) each step; in stairs, for `decay_steps` steps at once."""
+    """Natural exponential decay: lr * exp(-decay_rate * step), stepwise if `is_stair`."""
 
     def construct(self, global_step: Any) -> Any:
         steps = global_step
@@ -64,14 +64,14 @@ class NaturalExpDecayLR(_Decay):
 
 
 class InverseDecayLR(_Decay):
-    """The rate divided by one plus `decay_rate` for each `decay_steps` steps."""
+    """Inverse time decay: lr / (1 + decay_rate * step / decay_steps)."""
 
     def construct(self, global_step: Any) -> Any:
         return div(self.learning_rate, add(mul(self.progress(global_step), self.decay_rate), 1.0))
 
 
 class CosineDecayLR(LearningRateSchedule):
-    """Half a cosine wave from `max_lr` down to `min_lr` in `decay_steps` steps."""
+    """Cosine decay from `max_lr` to `min_lr` within `decay_steps` steps."""
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
         super().__init__()
@@ -93,9 +93,9 @@ class CosineDecayLR(LearningRateSchedule):
 
 
 class PolynomialDecayLR(LearningRateSchedule):
-    """A polynomial from `learning_rate` to `end_learning_rate` in `decay_steps` steps.
+    """Polynomial decay from `learning_rate` to `end_learning_rate` in `decay_steps` steps.
 
-    With `update_decay_steps` the span of the polynomial grows whenever its end is reached.
+    `update_decay_steps` extends the decay by `decay_steps` steps whenever its end is reached.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class PolynomialDecayLR(LearningRateSchedule):
 
 
 class WarmUpLR(LearningRateSchedule):
-    """A straight line from 0 to `learning_rate` in `warmup_steps` steps."""
+    """Linear warmup from 0 to `learning_rate` in `warmup_steps` steps."""
 
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()

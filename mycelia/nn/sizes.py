@@ -1,4 +1,4 @@
-"""Sizes, strides, paddings and ranks, as users give them to layers."""
+"""Checks of sizes, strides, paddings, and ranks in the arguments of layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia._engine.core.errors import problem, wrong_type, wrong_value
 
 
 def positive_pair(owner: str, argument: str, value: Any) -> tuple[int, int]:
-    """A positive int twice, or a tuple of two of them, for a convolution over images."""
+    """Check a positive int, which is used twice, or a tuple of two."""
     if is_int(value):
         value = (value, value)
     if not isinstance(value, tuple) or len(value) != 2 or not all(map(is_int, value)):
@@ -20,7 +20,7 @@ def positive_pair(owner: str, argument: str, value: Any) -> tuple[int, int]:
 
 
 def positive_tuple(owner: str, argument: str, value: Any, length: int) -> tuple[int, ...]:
-    """A positive int repeated, or a tuple of `length` of them; a wrong length is a ValueError."""
+    """Check a positive int, which is repeated, or a tuple of `length` positive ints."""
     if not is_int(value) and not isinstance(value, tuple):
         raise wrong_type(owner, argument, value, f"a positive int or a tuple of {length}")
     numbers = value if isinstance(value, tuple) else (value,) * length
@@ -30,7 +30,7 @@ def positive_tuple(owner: str, argument: str, value: Any, length: int) -> tuple[
 
 
 def pooling_size(owner: str, argument: str, value: Any) -> Any:
-    """A kernel size or stride of a pooling layer, as it prints: an int or a tuple."""
+    """Check a kernel size or stride of a pooling layer: an int or a tuple, as it prints."""
     if not is_int(value) and not isinstance(value, tuple):
         raise wrong_type(owner, argument, value, "int or tuple")
     numbers = value if isinstance(value, tuple) else (value,)
@@ -40,7 +40,7 @@ def pooling_size(owner: str, argument: str, value: Any) -> Any:
 
 
 def paddings(owner: str, value: Any, length: int) -> tuple[int, ...]:
-    """One non-negative int for all sides, or a tuple of `length` of them."""
+    """Check one non-negative int for all sides, or a tuple of `length` of them."""
     if is_int(value):
         check_non_negative_int(owner, "padding", value)
         return (value,) * length
@@ -54,7 +54,7 @@ def paddings(owner: str, value: Any, length: int) -> tuple[int, ...]:
 
 
 def check_pad_mode(owner: str, pad_mode: Any) -> str:
-    """The way a convolution treats borders: 'valid', 'same' or 'pad'."""
+    """Check the padding mode of a convolution: 'valid', 'same', or 'pad'."""
     if not isinstance(pad_mode, str):
         raise wrong_type(owner, "pad_mode", pad_mode, "str")
     if pad_mode not in ("valid", "same", "pad"):
@@ -63,7 +63,7 @@ def check_pad_mode(owner: str, pad_mode: Any) -> str:
 
 
 def check_no_padding(owner: str, sides: tuple[int, ...], pad_mode: str) -> None:
-    """Explicit paddings make sense with pad_mode='pad' only."""
+    """Check that explicit paddings are used with pad_mode='pad' only."""
     if pad_mode != "pad" and any(sides):
         raise problem(
             ValueError,
@@ -74,7 +74,7 @@ def check_no_padding(owner: str, sides: tuple[int, ...], pad_mode: str) -> None:
 
 
 def check_rank(owner: str, x: Any, *ranks: int) -> None:
-    """The input of a layer has one of the numbers of dimensions in `ranks`."""
+    """Check that the number of dimensions of a layer's input is one of `ranks`."""
     if len(x.shape) not in ranks:
         raise problem(
             ValueError,
@@ -86,16 +86,16 @@ def check_rank(owner: str, x: Any, *ranks: int) -> None:
 def check_axis(
     owner: str, argument: str, wanted: int, x: Any, axis: int, kind: type[Exception] = ValueError
 ) -> None:
-    """Refuse an input whose size along an axis is not what an argument of its layer says."""
+    """Check that the size of an axis of the input matches the layer's argument."""
     shape = getattr(x, "shape", None)
     if shape is None:
         raise wrong_type(owner, "x", x, "Tensor")
     if -len(shape) <= axis < len(shape) and shape[axis] != wanted:
-        place = "the last axis" if axis == -1 else f"axis {axis}"
+        where = "the last axis" if axis == -1 else f"axis {axis}"
         raise problem(
             kind,
             f"{owner}: the input does not fit {argument}={wanted}",
-            got=f"an input of shape {tuple(shape)}, with {shape[axis]} along {place}",
-            expected=f"{wanted} along {place}",
-            fix=f"make the layer with {argument}={shape[axis]}, or change the input",
+            got=f"an input of shape {tuple(shape)}, with {shape[axis]} along {where}",
+            expected=f"{wanted} along {where}",
+            fix=f"create the layer with {argument}={shape[axis]}, or change the input",
         )

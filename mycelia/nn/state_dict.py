@@ -1,4 +1,4 @@
-"""The state of a cell, given as one dictionary and put back: parameters, buffers, extra state."""
+"""Saving and loading the state of a cell as a dict: parameters, buffers, and extra state."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ _BUFFER_HOOKS: list[Callable[..., Any]] = []
 
 
 class IncompatibleKeys(NamedTuple):
-    """The names a cell has and a dictionary lacks, and the other way round."""
+    """Names that the cell has and the dict lacks, and names that only the dict has."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
 
 
 class CellState(CellTree):
-    """What a Cell knows of its state beyond its parameters."""
+    """The state of a Cell beyond its parameters: buffers, extra state, dtype."""
 
     # ---- buffers ----------------------------------------------------------------------------
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Keep a tensor that no optimizer updates; if persistent it is part of the state."""
+        """Add a tensor that optimizers do not update; if persistent, it is part of the state."""
         if not isinstance(name, str):
             raise problem(TypeError, "buffer name should be a string.", got=type(name).__name__)
         if not name or "." in name:
-            raise problem(KeyError, "a buffer's name is a word without dots", got=repr(name))
+            raise problem(
+                KeyError, "a buffer's name must be non-empty and contain no dots", got=repr(name)
+            )
         if hasattr(self, name) and name not in self._buffers:
             raise problem(KeyError, f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -56,7 +58,7 @@ class CellState(CellTree):
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """All buffers with the dotted path of attributes that leads to them."""
+        """All buffers with their dotted attribute paths."""
         seen: set[int] = set()
         for path, cell in self._parts(prefix, recurse):
             for name in cell._buffers:
@@ -71,7 +73,7 @@ class CellState(CellTree):
             yield tensor
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a dotted path below this cell."""
+        """The buffer at a dotted path."""
         path, _, name = target.rpartition(".")
         owner = self.get_sub_cell(path)
         if name not in owner._buffers:
@@ -82,16 +84,16 @@ class CellState(CellTree):
             )
         return getattr(owner, name)
 
-    # ---- the dictionary ---------------------------------------------------------------------
+    # ---- state dict -------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:
-        """State that is no tensor; a subclass that has some defines this and set_extra_state."""
+        """State that is not a tensor; a subclass defines this and set_extra_state."""
         raise problem(
             RuntimeError, f"{type(self).__name__} has no extra state", fix="define get_extra_state"
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what get_extra_state gave."""
+        """Restore the result of get_extra_state."""
         raise problem(
             RuntimeError, f"{type(self).__name__} has no extra state", fix="define set_extra_state"
         )
@@ -99,33 +101,33 @@ class CellState(CellTree):
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> OrderedDict[str, Any]:
-        """Parameters, persistent buffers and extra state by attribute path."""
-        found: OrderedDict[str, Any] = OrderedDict() if destination is None else destination
+        """Parameters, persistent buffers, and extra state by attribute path."""
+        result: OrderedDict[str, Any] = OrderedDict() if destination is None else destination
         for path, cell in self._parts(prefix.rstrip("."), recurse=True):
             start = path + "." if path else ""
             for hook in cell._state_hooks("state_dict_pre"):
                 hook(cell, start, keep_vars)
             own = [(n, p) for n, p in cell._params.items() if p is not None]
-            own += [(n, getattr(cell, n)) for n, kept in cell._buffers.items() if kept]
-            found.update((start + n, value) for n, value in own if value is not None)
+            own += [(n, getattr(cell, n)) for n, persists in cell._buffers.items() if persists]
+            result.update((start + n, value) for n, value in own if value is not None)
             if type(cell).get_extra_state is not CellState.get_extra_state:
-                found[start + EXTRA_STATE] = cell.get_extra_state()
+                result[start + EXTRA_STATE] = cell.get_extra_state()
             for hook in cell._state_hooks("state_dict_post"):
-                hook(cell, found, start, {})
-        return found
+                hook(cell, result, start, {})
+        return result
 
     def load_state_dict(self, state_dict: Any, strict: bool = True) -> IncompatibleKeys:
-        """Set the state by attribute path; gives the names missing and the names unknown."""
-        given = OrderedDict(state_dict)
+        """Load the state by attribute path; returns the missing and the unexpected names."""
+        loaded = OrderedDict(state_dict)
         missing: list[str] = []
         unknown: list[str] = []
         for path, cell in self._parts("", recurse=True):
             start = path + "." if path else ""
             for hook in cell._state_hooks("load_state_dict_pre"):
-                hook(cell, given, start, {}, strict, missing, unknown, [])
+                hook(cell, loaded, start, {}, strict, missing, unknown, [])
         own = self.state_dict()
-        missing += [name for name in own if name not in given]
-        unknown += [name for name in given if name not in own]
+        missing += [name for name in own if name not in loaded]
+        unknown += [name for name in loaded if name not in own]
         if strict and (missing or unknown):
             raise problem(
                 RuntimeError,
@@ -134,8 +136,8 @@ class CellState(CellTree):
                 fix="pass strict=False to load what matches",
             )
         for name in own:
-            if name in given:
-                self._load_one(name, given[name])
+            if name in loaded:
+                self._load_one(name, loaded[name])
         keys = IncompatibleKeys(missing, unknown)
         for _, cell in self._parts("", recurse=True):
             for hook in cell._state_hooks("load_state_dict_post"):
@@ -182,7 +184,7 @@ class CellState(CellTree):
     # ---- dtypes and devices -----------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Turn parameters and buffers with fractions into another dtype, in place.
+        """Cast floating-point parameters and buffers to another dtype, in place.
 
         `to(dtype)`, `to(tensor)`, `to(device)`, or `to(device=None, dtype=None)`.
         """
@@ -190,7 +192,7 @@ class CellState(CellTree):
         if device is not None and device not in devices.available():
             raise problem(
                 RuntimeError,
-                f"Cell.to: there is no device {device!r} here",
+                f"Cell.to: device {device!r} is not available",
                 expected=f"one of {', '.join(devices.available())}",
             )
         if dtype is None:
@@ -202,7 +204,7 @@ class CellState(CellTree):
         return self
 
     def to_empty(self, *, device: str | None = None, recurse: bool = True) -> Self:
-        """Move to a device, where the numbers may be any: here they stay what they are."""
+        """Move to a device without preserving values; here they are preserved."""
         return self.to(device=device)
 
     def _parts(self, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
@@ -213,7 +215,7 @@ class CellState(CellTree):
 
 
 def register_cell_buffer_registration_hook(hook: Callable[..., Any]) -> HookHandle:
-    """Call `hook(cell, name, tensor)` for every buffer; what it returns is kept instead."""
+    """Call `hook(cell, name, tensor)` for every new buffer; its result replaces the tensor."""
     if not callable(hook):
         raise wrong_type("register_cell_buffer_registration_hook", "hook", hook, "function")
     _BUFFER_HOOKS.append(hook)
@@ -223,15 +225,15 @@ def register_cell_buffer_registration_hook(hook: Callable[..., Any]) -> HookHand
 def _device_and_dtype(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     device, dtype = kwargs.get("device"), kwargs.get("dtype")
     unknown = set(kwargs) - {"device", "dtype", "non_blocking"}
-    for one in args:
-        if isinstance(one, Tensor):
-            dtype = one.dtype
-        elif isinstance(one, DType):
-            dtype = one
-        elif isinstance(one, str):
-            device = one
-        elif not (one is None or isinstance(one, bool)):
-            unknown.add(type(one).__name__)
+    for arg in args:
+        if isinstance(arg, Tensor):
+            dtype = arg.dtype
+        elif isinstance(arg, DType):
+            dtype = arg
+        elif isinstance(arg, str):
+            device = arg
+        elif not (arg is None or isinstance(arg, bool)):
+            unknown.add(type(arg).__name__)
     if unknown or (device is not None and not isinstance(device, str)):
         raise problem(
             TypeError,
@@ -241,7 +243,9 @@ def _device_and_dtype(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
         )
     if dtype is not None and not dtypes.as_dtype(dtype).is_inexact:
         raise problem(
-            TypeError, "Cell.to: the dtype must have fractions", got=str(dtypes.as_dtype(dtype))
+            TypeError,
+            "Cell.to: the dtype must be floating-point or complex",
+            got=str(dtypes.as_dtype(dtype)),
         )
     return device, None if dtype is None else dtypes.as_dtype(dtype)
 

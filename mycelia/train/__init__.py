@@ -1,4 +1,4 @@
-"""Training: Model, callbacks, metrics, mixed precision, checkpoints."""
+"""Training: Model, callbacks, metrics, mixed precision, and checkpoints."""
 
 from mycelia._engine.core.lazy_import import suggesting as _suggesting
 from mycelia._engine.distributed.plan.strategy_files import (

@@ -1,4 +1,4 @@
-"""Writing files in the background: one thread for each file, which the program's end waits for."""
+"""Background file writes: one thread per file, which the end of the program waits for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycelia._engine.core.warn_once import logger
 
 
 class _BackgroundWrite(Thread):
-    """One file on its way; `error` says what went wrong."""
+    """One file that is being written; `error` is the exception if that failed."""
 
     def __init__(self, path: Path, chunks: Iterable[bytes]) -> None:
         super().__init__(name=f"saving {path.name}", daemon=False)
@@ -26,17 +26,17 @@ class _BackgroundWrite(Thread):
     def run(self) -> None:
         try:
             write_atomically(self.path, self._chunks)
-        except Exception as error:  # told to whoever asks for the file next, or by the next step
+        except Exception as error:  # raised when the file is next used, or by the next step
             self.error = error
             raise_before_next_step(self)
         self._chunks = ()
 
     def is_ready(self) -> bool:
-        """Whether the file is written, or was not."""
+        """Whether the write has finished or failed."""
         return not self.is_alive()
 
     def ask(self) -> None:
-        """Raise if the file could not be written and nobody else asks for that."""
+        """Raise if the write failed and nobody has claimed its error."""
         raise_failed()
 
 
@@ -44,7 +44,7 @@ _writes: dict[Path, _BackgroundWrite] = {}
 
 
 def write_later(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file while the program goes on; an earlier write of the same file ends first."""
+    """Write a file in the background; waits for an earlier write of the same file first."""
     path = path.absolute()
     earlier = _writes.get(path)
     if earlier is not None:
@@ -55,7 +55,7 @@ def write_later(path: Path, chunks: Iterable[bytes]) -> None:
 
 
 def finish(path: Path) -> Exception | None:
-    """Wait until a file is written; what went wrong, if something did. It is told once."""
+    """Wait until a file is written; returns its error, if any. Errors are reported once."""
     write = _writes.get(path.absolute())
     if write is None:
         return None
@@ -65,20 +65,20 @@ def finish(path: Path) -> Exception | None:
 
 
 def claim(path: Path) -> None:
-    """Say that whoever calls this asks for the error of a write: `raise_failed` leaves it out."""
+    """Take responsibility for the error of a write: `raise_failed` then ignores it."""
     write = _writes.get(path.absolute())
     if write is not None:
         write.is_claimed = True
 
 
 def is_over(path: Path) -> bool:
-    """Whether nothing is being written to a file in the background."""
+    """Whether no background write of a file is in progress."""
     write = _writes.get(path.absolute())
     return write is None or not write.is_alive()
 
 
 def raise_failed() -> None:
-    """Raise if a write in the background has failed that nobody asked for; it is told once."""
+    """Raise the error of a failed background write that nobody claimed; reported once."""
     if not _writes:
         return
     for write in list(_writes.values()):
@@ -89,7 +89,7 @@ def raise_failed() -> None:
                 kind,
                 f"{write.path} could not be saved in the background",
                 got=str(write.error),
-                fix="make room there, or save to another folder; the file before it is whole",
+                fix="free disk space, or save to another folder; the previous file is intact",
             ) from write.error
 
 
@@ -99,8 +99,8 @@ def async_ckpt_thread_status() -> bool:
 
 
 @atexit.register
-def _tell_errors() -> None:
-    """At the end of the program, what nobody asked about."""
+def _log_errors() -> None:
+    """Log unreported errors at the end of the program."""
     for path in list(_writes):
         error = finish(path)
         if error is not None:

@@ -1,4 +1,4 @@
-"""Checkpoints: parameters in a file, in MindSpore's `.ckpt` layout, and back into a network."""
+"""Checkpoints: saving parameters to MindSpore's `.ckpt` or safetensors files, and loading."""
 
 from __future__ import annotations
 
@@ -42,17 +42,19 @@ def save_checkpoint(
     format: str = CKPT,
     **kwargs: Any,
 ) -> None:
-    """Write the parameters of a Cell (or of a dict or list of parameters) to a file.
+    """Save the parameters of a Cell (or of a dict or list of parameters) to a file.
 
     `enc_key` encrypts it, `crc_check` adds a checksum, `format` may be "safetensors". With
-    `async_save` (True, "thread" or "process") a thread writes the file: the parameters may change
-    meanwhile, what was asked for is saved. If that fails, the next step or save raises it.
+    `async_save` (True, "thread", or "process"), a thread writes the file: it contains the values at
+    the time of the call, even if parameters change meanwhile. If writing fails, the next step or
+    save raises the error.
 
-    Parameters that several processes hold parts of are gathered, if all of them call this; the
-    first one writes the file. Without `integrated_save` nothing is gathered: each process writes
-    the parts that its devices hold to `rank_<r>` in the folder of the file, and
-    `<name>.index.json` there, written last, is what `load_checkpoint` takes. There is a checksum
-    always, and no key. On one device alone the whole is one part, and the file one as ever.
+    Parameters whose shards are on several processes are gathered, so all processes must call this;
+    the first one writes the file. Without `integrated_save`, nothing is gathered: each process
+    writes the shards on its devices to `rank_<r>` in the folder of the file, and then
+    `<name>.index.json`, the file to pass to `load_checkpoint`. Sharded checkpoints always have
+    checksums, and cannot be encrypted. On a single device there is one shard, and the file is an
+    ordinary checkpoint.
     """
     raise_failed()
     saved_file(
@@ -73,7 +75,7 @@ def saved_file(
     crc_check: bool = False,
     format: str = CKPT,
 ) -> Path:
-    """`save_checkpoint`; gives the file that this process writes last, to wait for it."""
+    """`save_checkpoint`; returns the file that this process writes last, to wait for it."""
     check_async_save("save_checkpoint", async_save)
     if not isinstance(crc_check, bool):
         raise wrong_value("save_checkpoint", "crc_check", crc_check, "a bool")
@@ -111,11 +113,11 @@ def load_checkpoint(
     remove_redundancy: bool = False,
     format: str = CKPT,
 ) -> dict[str, Parameter]:
-    """Read a checkpoint into a dict of parameters, and into `net` if one is given.
+    """Load a checkpoint as a dict of parameters, and into `net` if one is passed.
 
-    `filter_prefix` leaves names out; `specify_prefix`, or else `choice_func`, chooses names. Of a
-    checkpoint in parts, give the index or its folder: the parameters are whole.
-    `remove_redundancy` says that each process saved a part of its own; one process has all parts.
+    `filter_prefix` excludes names; `specify_prefix`, or else `choice_func`, selects names. For a
+    sharded checkpoint, pass the index or its folder: the loaded parameters are whole.
+    `remove_redundancy` says that each process saved different parameters; one process has all.
     """
     _checked_format("load_checkpoint", format, dec_key)
     path = found_index(Path(ckpt_file_name))
@@ -143,33 +145,33 @@ def load_checkpoint(
         and (wanted or choice_func is None or choice_func(name))
     }
     if not loaded:
-        raise problem(ValueError, f"load_checkpoint: {path} holds no parameter that was asked for")
+        raise problem(ValueError, f"load_checkpoint: no parameter in {path} matches the filters")
     if net is not None:
         load_param_into_net(net, loaded, strict_load)
     return loaded
 
 
 def read_whole(path: Path, key: bytes | None, mode: str) -> dict[str, Any]:
-    """Arrays and texts by name, hidden ones too; a file whose checksum is not right is refused.
+    """Arrays and strings by name, including hidden ones; raises if the checksum is wrong.
 
-    One without a checksum may hold parameters, but no state of a run.
+    A file without a checksum may contain parameters, but no run state.
     """
     if is_index(path):
         return all_of_run(path)
     format = SAFETENSORS if path.suffix == f".{SAFETENSORS}" else CKPT
     data = memoryview(path.read_bytes())
-    found = _decoded(path, data, format, key, mode, check=True)
+    contents = _decoded(path, data, format, key, mode, check=True)
     if format == SAFETENSORS:
         is_sealed = safetensors_format.has_checksum(data)
     else:
         is_sealed = ckpt_format.split_checksum(data)[1] is not None
-    if not is_sealed and any(is_hidden(name) for name in found):
-        raise problem(ValueError, f"{path} was cut off: its checksum is missing")
-    return found
+    if not is_sealed and any(is_hidden(name) for name in contents):
+        raise problem(ValueError, f"{path} is truncated: its checksum is missing")
+    return contents
 
 
 def is_hidden(name: str) -> bool:
-    """Whether an entry holds the state of a run, and no parameter."""
+    """Whether an entry belongs to the run state, and is not a parameter."""
     return name == RUN_ENTRY or name.startswith(f"{RUN_ENTRY}.")
 
 
@@ -180,24 +182,24 @@ def load_param_into_net(
     strict_load: bool = False,
     remove_redundancy: bool = False,
 ) -> tuple[list[str], list[str]]:
-    """Set the parameters of `net` by name; gives the names not found on either side.
+    """Set the parameters of `net` by name; returns the names missing on either side.
 
-    If none is found, but all with the same words before it, those are taken, with a warning.
+    If no name matches unless a common prefix is removed, that prefix is removed, with a warning.
     """
     if not isinstance(net, Cell):
         raise wrong_type("load_param_into_net", "net", net, "Cell")
     if not isinstance(parameter_dict, dict):
         raise wrong_type("load_param_into_net", "parameter_dict", parameter_dict, "dict")
     own = {p.name: p for p in net.get_parameters()}
-    before = _words_before(own, parameter_dict)
-    given = {name: parameter_dict.get(before + name) for name in own}
+    prefix = _common_prefix(own, parameter_dict)
+    saved = {name: parameter_dict.get(prefix + name) for name in own}
     for name, parameter in own.items():
-        if given[name] is not None:
-            check_fits(parameter, given[name], strict_load)
+        if saved[name] is not None:
+            check_fits(parameter, saved[name], strict_load)
     for name, parameter in own.items():
-        if given[name] is not None:
-            parameter.set_data(given[name])
-    not_loaded = [name for name in own if given[name] is None]
+        if saved[name] is not None:
+            parameter.set_data(saved[name])
+    not_loaded = [name for name in own if saved[name] is None]
     unused = [name for name in parameter_dict if name not in own]
     if not_loaded:
         logger.warning("%d parameters of the network are not in the checkpoint: %s",
@@ -205,36 +207,36 @@ def load_param_into_net(
     return not_loaded, unused
 
 
-def _words_before(own: Collection[str], given: Collection[str]) -> str:
-    """What stands before the names in a checkpoint, for one of a network inside of another cell."""
-    if not own or any(name in given for name in own):
+def _common_prefix(own: Collection[str], saved: Collection[str]) -> str:
+    """The prefix of the saved names, if the network was saved inside another cell."""
+    if not own or any(name in saved for name in own):
         return ""
-    found = Counter(
-        other.removesuffix(name) for name in own for other in given if other.endswith(f".{name}")
+    prefixes = Counter(
+        other.removesuffix(name) for name in own for other in saved if other.endswith(f".{name}")
     )
-    if not found:
+    if not prefixes:
         return ""
-    before = found.most_common(1)[0][0]
-    logger.warning("the names in the checkpoint begin with %r, which is left out", before)
-    return before
+    prefix = prefixes.most_common(1)[0][0]
+    logger.warning("the names in the checkpoint begin with %r, which is removed", prefix)
+    return prefix
 
 
-def check_fits(own: Parameter, given: Any, strict: bool) -> None:
-    """Raise if a parameter cannot take what a checkpoint has."""
-    if not isinstance(given, Tensor):
-        raise wrong_type("load_param_into_net", own.name, given, "Parameter")
-    if own.shape != given.shape:
+def check_fits(own: Parameter, saved: Any, strict: bool) -> None:
+    """Raise if a saved tensor does not match a parameter's shape or dtype."""
+    if not isinstance(saved, Tensor):
+        raise wrong_type("load_param_into_net", own.name, saved, "Parameter")
+    if own.shape != saved.shape:
         raise problem(
             RuntimeError,
-            f"load_param_into_net: {own.name} has another shape",
-            got=f"shape {given.shape} in the checkpoint",
+            f"load_param_into_net: {own.name} differs in shape",
+            got=f"shape {saved.shape} in the checkpoint",
             expected=f"shape {own.shape} in the network",
         )
-    if own.dtype is not given.dtype and (strict or own.dtype.is_float != given.dtype.is_float):
+    if own.dtype is not saved.dtype and (strict or own.dtype.is_float != saved.dtype.is_float):
         raise problem(
             RuntimeError,
-            f"load_param_into_net: {own.name} has another dtype",
-            got=f"{given.dtype} in the checkpoint",
+            f"load_param_into_net: {own.name} differs in dtype",
+            got=f"{saved.dtype} in the checkpoint",
             expected=f"{own.dtype} in the network",
         )
 
@@ -263,7 +265,7 @@ def _as_tensor(value: Any) -> Any:
 def _content(
     named: Sequence[tuple[str, Any]], format: str, key: bytes | None, mode: str, check: bool
 ) -> Iterator[bytes]:
-    """The bytes of a file, piece by piece."""
+    """The bytes of a file, in pieces."""
     if format == SAFETENSORS:
         yield from safetensors_format.encode(named, check)
         return
@@ -279,14 +281,14 @@ def _content(
 
 
 def _read(path: Path, format: str, key: bytes | None, mode: str, check: bool) -> dict[str, Any]:
-    """Arrays and texts by name."""
+    """Arrays and strings by name."""
     if is_index(path):
         _check_no_key("load_checkpoint", key)
         return all_of(path)
     if path.suffix == f".{SAFETENSORS}" and format != SAFETENSORS:
         raise problem(
             ValueError,
-            "load_checkpoint: the file is of another format",
+            "load_checkpoint: the file has a different format",
             got=f"{path} with format {format!r}",
             fix='load_checkpoint(..., format="safetensors")',
         )
@@ -301,21 +303,21 @@ def _decoded(
             return safetensors_format.decode(data, check)
         content, checksum = ckpt_format.split_checksum(data)
         if check and checksum is not None and checksum != crc32(content):
-            raise ValueError("its checksum is not that of its bytes")
+            raise ValueError("its checksum does not match its content")
         if key is not None:
             return ckpt_format.decode(memoryview(decrypt(content, key, mode)))
         return ckpt_format.decode(content)
     except (ValueError, UnicodeDecodeError, TypeError) as error:
         raise problem(
             ValueError,
-            f"load_checkpoint: {path} is damaged, encrypted or no checkpoint",
+            f"load_checkpoint: {path} is damaged, encrypted, or not a checkpoint",
             got=str(error).splitlines()[0],
-            fix="use an older checkpoint, save it again, or give the right 'dec_key'",
+            fix="use an older checkpoint, save it again, or pass the right 'dec_key'",
         ) from None
 
 
 def check_async_save(owner: str, value: Any) -> None:
-    """Refuse what does not say how to save."""
+    """Check the value of `async_save`."""
     if not isinstance(value, (bool, str)):
         raise wrong_type(owner, "async_save", value, "bool or str")
     if isinstance(value, str) and value not in ("process", "thread"):
@@ -338,7 +340,7 @@ def _check_no_key(function: str, key: bytes | None) -> None:
     if key is not None:
         raise problem(
             ValueError,
-            f"{function}: a checkpoint in parts is not encrypted",
+            f"{function}: sharded checkpoints cannot be encrypted",
             fix="leave the key out, or save whole files: integrated_save=True",
         )
 
@@ -351,10 +353,10 @@ def _prefixes(argument: str, value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     listed = (value,) if isinstance(value, str) else tuple(value)
-    if not all(isinstance(one, str) for one in listed):
+    if not all(isinstance(prefix, str) for prefix in listed):
         raise wrong_type("load_checkpoint", argument, value, "a str or a list of str")
     if not listed or (argument == "specify_prefix" and "" in listed):
-        raise wrong_value("load_checkpoint", argument, value, "one prefix or more")
+        raise wrong_value("load_checkpoint", argument, value, "at least one prefix")
     return listed
 
 

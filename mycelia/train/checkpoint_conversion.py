@@ -1,4 +1,4 @@
-"""Checkpoint files in another format, and files that are read in the background."""
+"""Converting checkpoints between `.ckpt` and safetensors, and loading in the background."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ def ckpt_to_safetensors(
     file_name_regex: str | None = None,
     processes_num: int = 1,
 ) -> None:
-    """Write a `.ckpt` file, or those in the folders `rank*` of a folder, as safetensors.
+    """Convert a `.ckpt` file, or those in the folders `rank*` of a folder, to safetensors.
 
-    They stand beside the old files, or in `save_path`. `name_map` gives parameters other names; of
-    a folder only files whose names hold `file_name_regex` are taken, `processes_num` at once.
+    The new files are written next to the old ones, or to `save_path`. `name_map` renames
+    parameters; in a folder, only files whose names match `file_name_regex` are converted,
+    `processes_num` in parallel.
     """
     owner = "ckpt_to_safetensors"
     _convert(
@@ -39,7 +40,7 @@ def safetensors_to_ckpt(
     file_name_regex: str | None = None,
     processes_num: int = 1,
 ) -> None:
-    """Write a safetensors file, or those in the folders `rank*` of a folder, as `.ckpt`.
+    """Convert a safetensors file, or those in the folders `rank*` of a folder, to `.ckpt`.
 
     The arguments are those of `ckpt_to_safetensors`.
     """
@@ -59,9 +60,9 @@ def load_checkpoint_async(
     specify_prefix: Any = None,
     choice_func: Callable[[str], bool] | None = None,
 ) -> Future[dict[str, Parameter]]:
-    """`load_checkpoint` in a thread; `result()` of what it gives waits for the parameters."""
+    """Load a checkpoint in a thread; `result()` of the returned future waits for it."""
     reader = ThreadPoolExecutor(1, thread_name_prefix="load_checkpoint")
-    reading = reader.submit(
+    future = reader.submit(
         load_checkpoint,
         ckpt_file_name,
         net,
@@ -74,7 +75,7 @@ def load_checkpoint_async(
         format=SAFETENSORS if str(ckpt_file_name).endswith(f".{SAFETENSORS}") else CKPT,
     )
     reader.shutdown(wait=False)
-    return reading
+    return future
 
 
 def _convert(
@@ -99,15 +100,15 @@ def _convert(
         files, root = list(_files_of_ranks(owner, source, old, file_name_regex)), source
     target = root if save_path is None else Path(save_path)
     with ThreadPoolExecutor(max(processes_num, 1)) as workers:
-        writing = [
+        futures = [
             workers.submit(
                 _write_as, file, (target / file.relative_to(root)).with_suffix(f".{new}"),
                 old, new, name_map or {},
             )
             for file in files
         ]  # fmt: skip
-        for one in writing:
-            one.result()
+        for future in futures:
+            future.result()
 
 
 def _write_as(file: Path, target: Path, old: str, new: str, names: Mapping[str, str]) -> None:
@@ -120,34 +121,34 @@ def _write_as(file: Path, target: Path, old: str, new: str, names: Mapping[str, 
 
 def _existing(owner: str, file_path: Any) -> Path:
     if not isinstance(file_path, (str, Path)) or not Path(file_path).exists():
-        raise problem(ValueError, f"{owner}: there is no such file or folder", got=repr(file_path))
+        raise problem(ValueError, f"{owner}: no such file or folder", got=repr(file_path))
     return Path(file_path)
 
 
 def _of_format(owner: str, file: Path, format: str, pattern: str | None) -> Path:
     if file.suffix != f".{format}":
         raise problem(
-            ValueError, f"{owner}: the file is of another format", got=str(file),
+            ValueError, f"{owner}: the file has a different format", got=str(file),
             expected=f"a name that ends with .{format}",
         )  # fmt: skip
     if pattern is not None and not re.search(pattern, file.name):
         raise problem(
             ValueError,
-            f"{owner}: the name of the file does not hold file_name_regex",
+            f"{owner}: the file name does not match file_name_regex",
             got=f"{file.name!r} and {pattern!r}",
         )
     return file
 
 
 def _files_of_ranks(owner: str, folder: Path, format: str, pattern: str | None) -> Iterator[Path]:
-    """The files of a format in the folders of each process."""
-    ranks = sorted(place for place in folder.glob("rank*") if place.is_dir())
+    """The files of a format in the folders of all ranks."""
+    ranks = sorted(path for path in folder.glob("rank*") if path.is_dir())
     if not ranks:
         raise problem(
             ValueError,
-            f"{owner}: the folder has no folders rank*, one of each process",
+            f"{owner}: the folder has no subfolders rank*, one for each process",
             got=str(folder),
-            fix="give a file, or put the files into rank_0",
+            fix="pass a file, or put the files into rank_0",
         )
     for rank in ranks:
         for file in sorted(rank.glob(f"*.{format}")):

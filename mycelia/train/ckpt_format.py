@@ -1,4 +1,4 @@
-"""MindSpore's `.ckpt` layout: a protobuf message with one entry for each tensor."""
+"""MindSpore's `.ckpt` format: a protobuf message with one entry for each tensor."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from mycelia._engine.core.dtype import by_name
 from mycelia._engine.core.files import protobuf
 
-_SLICE = 512 * 1024 * 1024  # larger tensors are written in several pieces of the same name
-_CRC = b"crc_num"  # stands before a checksum at the end of a file, which has ten bytes
+_SLICE = 512 * 1024 * 1024  # larger tensors are split into entries of the same name
+_CRC = b"crc_num"  # precedes the checksum at the end of a file, which has ten bytes
 _CRC_SIZE = 10
 
 
 def encode(named: Sequence[tuple[str, Any]]) -> Iterator[bytes]:
-    """The bytes of a file with some tensors (or texts) by name."""
+    """Encode tensors (or strings) by name."""
     for name, tensor in named:
         tag = protobuf.bytes_field(1, name.encode())
         for body in _tensor_bodies(tensor):
@@ -42,24 +42,26 @@ def _tensor_bodies(tensor: Any) -> Iterator[bytes]:
 
 
 def decode(data: memoryview) -> dict[str, Any]:
-    """Arrays and texts by name. Other bytes raise ValueError, TypeError or UnicodeDecodeError."""
+    """Decode arrays and strings by name; invalid bytes raise ValueError, TypeError, or
+    UnicodeDecodeError.
+    """
     parts: dict[str, tuple[list[int], str, list[memoryview]]] = {}
     for field, value in protobuf.fields(data):
         if field == 1 and isinstance(value, memoryview):
             name, dims, kind, content = _decode_value(value)
             parts.setdefault(name, (dims, kind, []))[2].append(content)
     if len(data) and not parts:
-        raise ValueError("there is no tensor in it")
+        raise ValueError("it contains no tensor")
     return {name: _to_array(*part) for name, part in parts.items()}
 
 
 def checksum_bytes(checksum: int) -> bytes:
-    """What is added to a file to check the bytes before it."""
+    """The checksum to append to a file."""
     return _CRC + checksum.to_bytes(_CRC_SIZE, "big")
 
 
 def split_checksum(data: memoryview) -> tuple[memoryview, int | None]:
-    """The content of a file, and the checksum at its end if it has one."""
+    """The content of a file, and its checksum if it has one."""
     end = len(data) - _CRC_SIZE - len(_CRC)
     if end < 0 or bytes(data[end : end + len(_CRC)]) != _CRC:
         return data, None
@@ -83,7 +85,7 @@ def _decode_value(data: memoryview) -> tuple[str, list[int], str, memoryview]:
 
 
 def _packed(data: memoryview) -> list[int]:
-    """Numbers written one after the other in one field, as newer writers do."""
+    """Numbers packed in one field, as newer writers encode them."""
     return [n for _, n in protobuf.fields(memoryview(b"".join(_keyed(data)))) if isinstance(n, int)]
 
 

@@ -1,4 +1,4 @@
-"""Between a dataset and a network: batches epoch by epoch, or a network that takes its own."""
+"""DatasetHelper: iterates over a dataset by epoch, or feeds a network from it (sink mode)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ else:
 
 
 class DatasetHelper(CheckedKeywords):
-    """Iterates over a dataset once for each epoch.
+    """Iterates over a dataset, one iteration per epoch.
 
-    Without `dataset_sink_mode` each iteration gives the batches of one epoch, as lists of tensors.
-    With it, it gives one empty tuple: `connect_network_with_dataset` makes the network that takes
-    `sink_size` batches (-1: the whole dataset) by itself.
+    Without `dataset_sink_mode`, each iteration yields the batches of one epoch, as lists of
+    tensors. With it, each iteration yields one empty tuple: `connect_network_with_dataset` creates
+    a network that consumes `sink_size` batches (-1: the whole dataset) per call.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class DatasetHelper(CheckedKeywords):
         self.dataset = dataset
         self._epochs = check_positive_int(owner, "epoch_num", epoch_num)
         self._iterator: Any = None
-        self._skipped = 0  # batches that the next epoch leaves out
-        self._resumed = False  # whether the next epoch begins in the middle
+        self._skipped = 0  # batches that the next epoch skips
+        self._resumed = False  # whether the next epoch starts in the middle
 
     def __iter__(self) -> Iterator[Any]:
         if self._sinks:
@@ -57,16 +57,16 @@ class DatasetHelper(CheckedKeywords):
         return self._iterator
 
     def state(self, taken: int) -> dict[str, Any]:
-        """Where the data stand, after `taken` batches of an epoch."""
-        batches, found = self._batches(), None
+        """The position in the data, after `taken` batches of an epoch."""
+        batches, position = self._batches(), None
         if hasattr(batches, "state"):
-            found = batches.state()
+            position = batches.state()
             if isinstance(batches, iterators.Iterator):
-                found = found | {"row": taken}  # not those prepared for a step that failed
-        return {"taken": taken, "iterator": found}
+                position = position | {"row": taken}  # excludes rows prefetched for a failed step
+        return {"taken": taken, "iterator": position}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there. An iterator that keeps no state gives the batches taken once more."""
+        """Resume from a state. Iterators without state repeat the batches, which are skipped."""
         if state["iterator"] is None:
             self._skipped = state["taken"]
         else:
@@ -82,27 +82,27 @@ class DatasetHelper(CheckedKeywords):
                 continue
             columns = batch if isinstance(batch, (tuple, list)) else [batch]
             yield [column if isinstance(column, Tensor) else Tensor(column) for column in columns]
-        self._begin_anew()
+        self._reset()
         if count == 0 and self._size > 0 and not resumed:
             raise problem(
                 ValueError,
-                "DatasetHelper: the iterator of the dataset gave nothing in this epoch",
+                "DatasetHelper: the dataset's iterator yielded nothing in this epoch",
                 got=f"a dataset of {self._size} batches, iterated for {self._epochs} epochs",
-                fix="what create_tuple_iterator gives must begin again for each epoch",
+                fix="the result of create_tuple_iterator must restart for each epoch",
             )
 
-    def _begin_anew(self) -> None:
-        """Let a dataset of the user, which may be its own iterator, prepare for the next epoch."""
+    def _reset(self) -> None:
+        """Let a custom dataset, which may be its own iterator, prepare for the next epoch."""
         if not isinstance(self._iterator, iterators.Iterator) and hasattr(self.dataset, "reset"):
             self.dataset.reset()
 
     @property
     def dataset_sink_mode(self) -> bool:
-        """Whether the network takes its data by itself."""
+        """Whether the network consumes data directly."""
         return self._sinks
 
     def sink_size(self) -> int:
-        """How many batches the network takes at a time."""
+        """The number of batches per call of the network."""
         self._check_sinks("sink_size")
         return self._sink_size
 
@@ -113,40 +113,40 @@ class DatasetHelper(CheckedKeywords):
         return kinds, self.dataset.output_shapes()
 
     def get_data_info(self) -> tuple[list[DType], list[Any]]:
-        """The same, by the name it has for data of changing shapes."""
+        """The same as `types_shapes`, the name for data of dynamic shapes."""
         return self.types_shapes()
 
     def _check_sinks(self, name: str) -> None:
         if not self._sinks:
             raise problem(
                 AttributeError,
-                f"DatasetHelper: '{name}' is there in dataset sink mode only",
-                fix="make it with dataset_sink_mode=True",
+                f"DatasetHelper: '{name}' needs dataset sink mode",
+                fix="create it with dataset_sink_mode=True",
             )
 
 
 def connect_network_with_dataset(network: Cell, dataset_helper: DatasetHelper) -> Cell:
-    """A cell without arguments: each call runs `network` on the next batches, for the last result.
+    """A cell without arguments: each call runs `network` on the next batches of the dataset.
 
-    How many batches that is, the `sink_size` of the helper says.
+    It runs `sink_size` batches of the helper, and returns the last result.
     """
     if not isinstance(dataset_helper, DatasetHelper):
         raise problem(
             AttributeError,
-            "connect_network_with_dataset: takes a DatasetHelper",
+            "connect_network_with_dataset: dataset_helper must be a DatasetHelper",
             got=type(dataset_helper).__name__,
         )
     if not dataset_helper.dataset_sink_mode:
         raise problem(
             RuntimeError,
             "connect_network_with_dataset: the helper is not in sink mode",
-            fix="make it with dataset_sink_mode=True",
+            fix="create it with dataset_sink_mode=True",
         )
     return _DatasetFedCell(network, dataset_helper)
 
 
 class _DatasetFedCell(Cell):
-    """A network that takes its arguments from a dataset."""
+    """A network that reads its arguments from a dataset."""
 
     def __init__(self, network: Cell, helper: DatasetHelper) -> None:
         super().__init__(auto_prefix=False)
@@ -158,11 +158,11 @@ class _DatasetFedCell(Cell):
 
 
 def check_sink_size(owner: str, sink_size: Any) -> None:
-    """Refuse what is neither a number of batches nor -1, for the whole dataset."""
+    """Check that a sink size is a positive number of batches, or -1 for the whole dataset."""
     if not isinstance(sink_size, int) or sink_size < -1 or sink_size == 0:
         raise problem(
             ValueError,
-            f"{owner}: sink_size is no number of batches",
+            f"{owner}: sink_size must be a positive number of batches",
             got=repr(sink_size),
             expected="1 or more, or -1 for the whole dataset",
         )
@@ -173,7 +173,7 @@ def size_of(dataset: Any) -> int:
     if not hasattr(dataset, "get_dataset_size"):
         raise problem(
             AttributeError,
-            "dataset: what was given does not tell its size by get_dataset_size",
+            "dataset: the object has no get_dataset_size",
             got=type(dataset).__name__,
             expected="a dataset",
         )
@@ -181,7 +181,7 @@ def size_of(dataset: Any) -> int:
     if size == 0:
         raise problem(
             ValueError,
-            "dataset: there is not one batch in it",
+            "dataset: the dataset is empty",
             fix="look for missing files, or a batch size above the number of rows",
         )
     return size

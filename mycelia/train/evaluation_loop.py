@@ -1,4 +1,4 @@
-"""The course of an evaluation: the metrics are told what the network gives for each batch."""
+"""The evaluation loop: runs the network on each batch and updates the metrics."""
 
 from __future__ import annotations
 
@@ -25,15 +25,20 @@ _OF_TRAINING = ("cur_step_num", "batch_num", "net_outputs", "mode")
 
 @dataclass(frozen=True)
 class EvaluationLoop:
-    """A network and metrics; `places` are those of loss, output and label in what it gives."""
+    """A network and its metrics; `indices` of loss, output, and label in the network's result."""
 
     network: Cell
     metrics: dict[str, Any]
-    places: list[int] | None
-    tells_loss: bool
+    indices: list[int] | None
+    has_loss: bool
 
     def run(
-        self, dataset: Any, told: CallbackList, facts: CallbackParameters, *, in_fit: bool = False
+        self,
+        dataset: Any,
+        callbacks: CallbackList,
+        facts: CallbackParameters,
+        *,
+        in_fit: bool = False,
     ) -> dict[str, Any]:
         """The values of the metrics by name."""
         facts.update(
@@ -47,57 +52,57 @@ class EvaluationLoop:
         for metric in self.metrics.values():
             metric.clear()
         context = RunContext(facts)
-        told.tell("on_eval_begin", context)
-        told.tell("on_eval_epoch_begin", context)
+        callbacks.tell("on_eval_begin", context)
+        callbacks.tell("on_eval_epoch_begin", context)
         for inputs in DatasetHelper(dataset, False):
             facts.cur_step_num += 1
             facts.eval_dataset_element = inputs
-            told.tell("on_eval_step_begin", context)
+            callbacks.tell("on_eval_step_begin", context)
             facts.net_outputs = self.network(*inputs)
-            told.tell("on_eval_step_end", context)
+            callbacks.tell("on_eval_step_end", context)
             self.update(facts.net_outputs, self.metrics.values())
             if context.get_stop_requested():
                 break
-        told.tell("on_eval_epoch_end", context)
+        callbacks.tell("on_eval_epoch_end", context)
         facts.metrics = {name: plain(metric.eval()) for name, metric in self.metrics.items()}
         if in_fit:
             facts.eval_results = facts.metrics | self._loss(facts.net_outputs)
-        told.tell("on_eval_end", context)
+        callbacks.tell("on_eval_end", context)
         return facts.metrics
 
     def run_in_fit(self, dataset: Any, facts: CallbackParameters) -> None:
-        """Evaluate between epochs; what the facts say of the training stays."""
-        kept = {name: facts.get(name) for name in _OF_TRAINING}
-        told = CallbackList([c for c in facts.list_callback if type(c) not in _FOR_TRAINING])
-        self.run(dataset, told, facts, in_fit=True)
-        facts.update(kept)
+        """Evaluate between epochs; restores the training entries of `facts` afterwards."""
+        training_facts = {name: facts.get(name) for name in _OF_TRAINING}
+        callbacks = CallbackList([c for c in facts.list_callback if type(c) not in _FOR_TRAINING])
+        self.run(dataset, callbacks, facts, in_fit=True)
+        facts.update(training_facts)
 
     def update(self, outputs: Any, metrics: Iterable[Any]) -> None:
-        """Let metrics know what the network gave for a batch."""
-        given = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
-        if self.places is None:
+        """Update metrics with the outputs for a batch."""
+        values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+        if self.indices is None:
             for metric in metrics:
-                metric.update(*given)
+                metric.update(*values)
             return
-        if len(given) < 3:
+        if len(values) < 3:
             raise problem(
                 ValueError,
-                "Model: eval_indexes needs more outputs than the eval_network gives",
-                got=str(len(given)),
-                expected="3 or more: a loss, an output and a label among them",
+                "Model: eval_indexes needs more outputs than the eval_network returns",
+                got=str(len(values)),
+                expected="3 or more, including a loss, an output, and a label",
             )
-        loss, output, label = (given[place] for place in self.places)
+        loss, output, label = (values[index] for index in self.indices)
         for metric in metrics:
             metric.update(*([loss] if isinstance(metric, Loss) else [output, label]))
 
     def _loss(self, outputs: Any) -> dict[str, float]:
-        """The loss of the last batch, for callbacks that watch it."""
-        if not self.tells_loss or self.places is None:
+        """The loss of the last batch, for callbacks that monitor it."""
+        if not self.has_loss or self.indices is None:
             return {}
-        return {"eval_loss": float(np.mean(outputs[self.places[0]].asnumpy()))}
+        return {"eval_loss": float(np.mean(outputs[self.indices[0]].asnumpy()))}
 
 
 def set_training(network: Cell, is_training: bool) -> None:
-    """Switch a network between training and inference, unless all of it is there already."""
+    """Switch a network between training and inference, unless it is already switched."""
     if any(cell.training is not is_training for _, cell in network.cells_and_names()):
         network.set_train(is_training)

@@ -1,4 +1,4 @@
-"""Values as JSON: Python's, numpy's and tensors; the numbers of large arrays stand beside it."""
+"""Values as JSON: Python values, NumPy arrays, and tensors; large arrays are stored apart."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 _PLAIN = (bool, int, float, str, type(None))
-_SMALL = 512  # bytes of an array that stands in the text
+_SMALL = 512  # bytes of an array that is stored in the text
 
 
 def pack(value: Any, arrays: list[np.ndarray]) -> Any:
-    """What `json.dumps` takes; large arrays are added to `arrays` and become their places there."""
+    """A value for `json.dumps`; large arrays are appended to `arrays` and become indices."""
     if isinstance(value, Parameter):
         return {"parameter": value.name, "data": _pack_array(value.asnumpy(), arrays)}
     if isinstance(value, Tensor):
@@ -35,25 +35,25 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
         return items if isinstance(value, list) else {"tuple": items}
     raise problem(
         TypeError,
-        "state: a value that no checkpoint can keep",
+        "state: a checkpoint cannot store a value of this type",
         got=type(value).__name__,
-        expected="numbers, str, None, arrays and tensors, and lists, tuples and dicts of these",
+        expected="numbers, str, None, arrays, tensors, and lists, tuples, and dicts of these",
     )
 
 
 def unpack(value: Any, arrays: list[np.ndarray]) -> Any:
-    """The value again. Raises ValueError for what `pack` does not make."""
+    """Restore a packed value. Raises ValueError for other values."""
     if isinstance(value, list):
         return [unpack(item, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     make = _UNPACKED.get(next(iter(value), ""))
     if make is None:
-        raise ValueError(f"{value!r:.80} is no packed value")
+        raise ValueError(f"{value!r:.80} is not a packed value")
     try:
         return make(value, arrays)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{value!r:.80} is no packed value: {error}") from None
+        raise ValueError(f"{value!r:.80} is not a packed value: {error}") from None
 
 
 _UNPACKED: dict[str, Any] = {

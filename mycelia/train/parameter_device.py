@@ -1,4 +1,4 @@
-"""Where parameters live, with the host or on the device: operators round differently there."""
+"""Whether parameters are on the host or the device, where operators round differently."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from mycelia._engine.runtime.executor import state_array
 from mycelia.nn.cell import Cell
 
-_ALIGNMENT = 64  # bytes: what lies at such an address, the CPU device reads without taking it over
+_ALIGNMENT = 64  # bytes; the CPU device uses arrays at such addresses without a copy
 _OFFSET = 16
 
 
 def on_host(network: Cell) -> list[str]:
-    """The names of the parameters whose arrays are with the host."""
+    """The names of the parameters whose arrays are on the host."""
     return [p.name for p in network.get_parameters() if type(p._data) is np.ndarray]
 
 
 def move_to_device(network: Cell, staying: Collection[str]) -> None:
-    """Give the parameters to the device, but for those that stay with the host."""
+    """Move parameters to the device, except for `staying`."""
     for parameter in network.get_parameters():
         array = parameter._data
         if parameter.name not in staying and type(array) is np.ndarray:
@@ -28,7 +28,7 @@ def move_to_device(network: Cell, staying: Collection[str]) -> None:
 
 
 def _off_alignment(array: np.ndarray) -> np.ndarray:
-    """A copy that the device cannot read where it lies."""
+    """A copy that is not aligned, so that the device must copy it."""
     memory = np.empty(array.nbytes + 2 * _ALIGNMENT, np.uint8)
     begin = -memory.__array_interface__["data"][0] % _ALIGNMENT + _OFFSET
     copy = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)

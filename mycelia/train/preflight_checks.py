@@ -1,4 +1,4 @@
-"""Whether data, network, loss and metrics go together: looked at before the first step."""
+"""Checks before the first step: whether data, network, loss, and metrics match."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.transforms.show import trace_for
 
 
 def kinds_of(values: Iterable[Any]) -> str:
-    """What values are, in short: `Float32[4,3], Int32[4]`."""
+    """A short description of values: `Float32[4,3], Int32[4]`."""
     return ", ".join(
         f"{value.dtype}{list(value.shape)}".replace(" ", "")
         if isinstance(value, Tensor)
@@ -32,11 +32,11 @@ def kinds_of(values: Iterable[Any]) -> str:
 
 
 def check_columns(inputs: list[Any]) -> None:
-    """Refuse a batch for a network with a loss that is not data and labels."""
+    """Check that a batch for a network with a loss consists of data and labels."""
     if len(inputs) != 2:
         raise problem(
             ValueError,
-            "Model: with a loss_fn, a batch is data and labels",
+            "Model: with a loss_fn, a batch must be data and labels",
             got=f"a batch of {len(inputs)} columns",
             expected="2 columns",
             fix="project the dataset to two columns, or put the loss into the network",
@@ -44,7 +44,7 @@ def check_columns(inputs: list[Any]) -> None:
 
 
 def check_labels(network: Cell, loss_fn: Any, inputs: list[Any]) -> None:
-    """Refuse labels that are no classes of what the network gives, if the loss wants classes."""
+    """Check that labels are valid class indices, if the loss expects class indices."""
     if not _wants_classes(loss_fn) or inputs[1].dtype.kind not in ("int", "uint"):
         return
     labels = inputs[1].asnumpy()
@@ -52,26 +52,27 @@ def check_labels(network: Cell, loss_fn: Any, inputs: list[Any]) -> None:
     classes = _classes(network, inputs[0])
     if not labels.size or classes is None:
         return
-    least, most = int(labels.min()), int(labels.max())
-    if least >= 0 and most < classes:
+    smallest, largest = int(labels.min()), int(labels.max())
+    if smallest >= 0 and largest < classes:
         return
     error = problem(
         ValueError,
-        f"Model: {type(loss_fn).__name__} meets labels that are no classes of the network",
-        got=f"labels from {least} to {most} in the first batch, a network of {classes} classes",
+        f"Model: {type(loss_fn).__name__} received labels outside of the network's classes",
+        got=f"labels from {smallest} to {largest} in the first batch, "
+        f"and a network with {classes} classes",
         expected=f"labels from 0 to {classes - 1}",
-        fix="count classes from 0, and let the last layer have one output for each",
+        fix="number classes from 0, and give the last layer one output per class",
     )
     if isinstance(loss_fn, SoftmaxCrossEntropyWithLogits) and loss_fn.reduction != "mean":
-        logger.warning("%s", error)  # they count as rows without a class there
+        logger.warning("%s", error)  # there, such rows have no class
         return
     raise error
 
 
 def check_metrics(evaluation: EvaluationLoop, dataset: Any) -> None:
-    """Let the metrics hear of one batch, so that a training does not fail at its first evaluation.
+    """Try the metrics on one batch, so that training does not fail at its first evaluation.
 
-    The random state and the metrics are as before, and no callback hears of it.
+    The random state and the metrics are restored, and callbacks are not notified.
     """
     before = seed.state()
     inputs = _first_batch(dataset)
@@ -86,15 +87,15 @@ def check_metrics(evaluation: EvaluationLoop, dataset: Any) -> None:
         try:
             evaluation.update(outputs, [metric])
         except Exception as error:
-            given = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
-            error.add_note(f"  before training: metric {name!r}, told {kinds_of(given)}")
+            values = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
+            error.add_note(f"  before training: metric {name!r}, updated with {kinds_of(values)}")
             raise
         metric.clear()
     seed.restore(before)
 
 
 def _first_batch(dataset: Any) -> list[Any]:
-    """A batch of an iterator that ends with this."""
+    """The first batch, from a temporary iterator."""
     return next(iter(DatasetHelper(dataset, False)))
 
 
@@ -105,23 +106,23 @@ def _wants_classes(loss_fn: Any) -> bool:
 
 
 def _classes(network: Cell, data: Any) -> int | None:
-    """How many classes a network tells apart: the size of axis 1 of its result, if it has one."""
+    """The number of classes of a network: the size of axis 1 of its result, if any."""
     try:
         shape = _shape_of_result(network, data)
-    except Exception:  # the first step meets the same error, and tells it better
+    except Exception:  # the first step raises the same error, with a better message
         return None
     return shape[min(1, len(shape) - 1)] if shape else None
 
 
 def _shape_of_result(network: Cell, data: Any) -> tuple[int, ...] | None:
     if settings.current().mode == settings.GRAPH_MODE:
-        form = trace_for(network, (data,)).read.result
-        return form.type.shape if isinstance(form, TensorStructure) else None
+        structure = trace_for(network, (data,)).read.result
+        return structure.type.shape if isinstance(structure, TensorStructure) else None
     before = seed.state()
     set_training(network, False)
     try:
-        found = network(data)
+        result = network(data)
     finally:
         set_training(network, True)
         seed.restore(before)
-    return found.shape if isinstance(found, Tensor) else None
+    return result.shape if isinstance(result, Tensor) else None

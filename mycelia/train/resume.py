@@ -1,4 +1,4 @@
-"""Finding the checkpoint that a training goes on from, and whether it is one of this training."""
+"""Finds the checkpoint to resume from, and checks that it belongs to this training run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Key = tuple[bytes | None, str]
 
 @dataclass(frozen=True)
 class SavedRun:
-    """A whole checkpoint with the state of its run."""
+    """A complete checkpoint with a run state."""
 
     path: Path
     parameters: dict[str, Parameter]
@@ -41,60 +41,63 @@ class SavedRun:
 
 
 def saved_run(resume_from: Any, callbacks: Sequence[Callback], facts: Any) -> SavedRun | None:
-    """What `resume_from` or a callback has kept of this training, or None to begin anew."""
+    """The run to resume, from `resume_from` or a callback; None to start from scratch."""
     keys = _keys(callbacks)
     if resume_from is not None:
-        found = _newest(_checked_path(resume_from), keys)
-        if found is not None:
-            why = _why_not(found, facts)
+        saved = _newest(_checked_path(resume_from), keys)
+        if saved is not None:
+            why = _why_not(saved, facts)
             if why:
                 raise problem(
                     ValueError,
-                    f"Model: the training cannot go on from {found.path}",
+                    f"Model: training cannot resume from {saved.path}",
                     got=why,
-                    fix="train as before, or load its parameters: load_checkpoint(file, network)",
+                    fix="train with the same settings, or load the parameters only: "
+                    "load_checkpoint(file, network)",
                 )
-        return found
+        return saved
     offered = [path for path in (callback.resumes_from() for callback in callbacks) if path]
     for path in sorted(offered, key=_age):
-        held = _whole(path, keys)
-        if isinstance(held, SavedRun):
-            return held if _is_same_run(held, facts) else None
-        if held is not None:
-            load_param_into_net(facts.train_network, held)
+        content = _whole(path, keys)
+        if isinstance(content, SavedRun):
+            return content if _is_same_run(content, facts) else None
+        if content is not None:
+            load_param_into_net(facts.train_network, content)
             return None
     return None
 
 
-def _is_same_run(found: SavedRun, facts: Any) -> bool:
-    """Whether the training is the one that was saved; another begins with its parameters only."""
-    why = _why_not(found, facts)
+def _is_same_run(saved: SavedRun, facts: Any) -> bool:
+    """Whether a checkpoint is of this training run; if not, only its parameters are loaded."""
+    why = _why_not(saved, facts)
     if why:
-        logger.warning("%s is of another training (%s): the parameters are taken", found.path, why)
-        load_param_into_net(facts.train_network, found.parameters)
+        logger.warning(
+            "%s is of another training run (%s): only its parameters are loaded", saved.path, why
+        )
+        load_param_into_net(facts.train_network, saved.parameters)
     return not why
 
 
 def _newest(path: Path, keys: Sequence[Key]) -> SavedRun | None:
-    """The newest whole checkpoint with the state of a run, in a folder; or the file itself."""
+    """The newest complete checkpoint with a run state in a folder; or the file itself."""
     if path.is_file() or _is_checkpoint(path):
         return _the_file(path, keys)
     for file in _candidates(path):
-        found = _whole(file, keys)
-        if isinstance(found, SavedRun):
-            return found
-        if found is not None:
-            logger.info("%s holds no state of a run and is left out", file)
+        content = _whole(file, keys)
+        if isinstance(content, SavedRun):
+            return content
+        if content is not None:
+            logger.info("%s contains no run state and is skipped", file)
     return None
 
 
 def _whole(file: Path, keys: Sequence[Key]) -> SavedRun | dict[str, Parameter] | None:
-    """What a file holds: with or without the state of a run; None if it is damaged."""
+    """The content of a file, with or without a run state; None if it is damaged."""
     try:
         return _read(file, keys)
     except (ValueError, TypeError, KeyError, OSError) as error:
         what = str(error).splitlines()[0]
-        logger.warning("%s is damaged and left out, an older one is tried: %s", file, what)
+        logger.warning("%s is damaged and skipped, an older one is tried: %s", file, what)
         return None
 
 
@@ -102,27 +105,27 @@ def _the_file(path: Path, keys: Sequence[Key]) -> SavedRun:
     if not path.is_file():
         raise problem(
             ValueError,
-            "Model: there is no such checkpoint to go on from",
+            "Model: the checkpoint to resume from does not exist",
             got=f"resume_from={str(path)!r}",
-            fix="give its folder: then a training without checkpoints begins anew",
+            fix="pass its folder: without checkpoints, training then starts from scratch",
         )
-    found = _read(path, keys)
-    if not isinstance(found, SavedRun):
+    saved = _read(path, keys)
+    if not isinstance(saved, SavedRun):
         raise problem(
             ValueError,
-            f"Model: {path} holds parameters, but no state of a run",
-            expected="a file that ModelCheckpoint, BackupAndRestore or OnRequestExit saved",
+            f"Model: {path} contains parameters, but no run state",
+            expected="a file saved by ModelCheckpoint, BackupAndRestore, or OnRequestExit",
             fix="load the parameters into the network: load_checkpoint(file, network)",
         )
-    return found
+    return saved
 
 
 def _candidates(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, the newest first."""
+    """The checkpoints in a folder, newest first."""
     if not folder.is_dir():
         return []
-    found = {folder: None, home(folder): None}
-    files = [file for place in found for file in place.iterdir() if file.is_file()]
+    folders = {folder: None, home(folder): None}
+    files = [file for parent in folders for file in parent.iterdir() if file.is_file()]
     return sorted(filter(_is_checkpoint, files), key=_age)
 
 
@@ -148,7 +151,7 @@ def _read(path: Path, keys: Sequence[Key]) -> SavedRun | dict[str, Parameter]:
 
 
 def _opened(path: Path, keys: Sequence[Key]) -> dict[str, Any]:
-    """The content, with the first key that opens it."""
+    """The content, decrypted with the first key that fits."""
     *others, last = keys
     for key, mode in others:
         try:
@@ -159,28 +162,28 @@ def _opened(path: Path, keys: Sequence[Key]) -> dict[str, Any]:
 
 
 def _keys(callbacks: Sequence[Callback]) -> list[Key]:
-    given = [c.encryption for c in callbacks if isinstance(c, ModelCheckpoint)]
-    return [*[key for key in given if key[0] is not None], (None, "")]
+    encryptions = [c.encryption for c in callbacks if isinstance(c, ModelCheckpoint)]
+    return [*[key for key in encryptions if key[0] is not None], (None, "")]
 
 
-def _why_not(found: SavedRun, facts: Any) -> str:
-    """Why a run cannot go on from there, or nothing."""
-    state = found.state
-    missing = list(_missing(facts.train_network, found.parameters))
+def _why_not(saved: SavedRun, facts: Any) -> str:
+    """Why a run cannot resume from a checkpoint; empty if it can."""
+    state = saved.state
+    missing = list(_missing(facts.train_network, saved.parameters))
     if missing:
-        return f"{len(missing)} parameters are not in it or of another shape: {missing[0]}, ..."
+        return f"{len(missing)} parameters are missing or differ in shape: {missing[0]}, ..."
     if state.epoch > facts.epoch_num:
-        return f"it is of epoch {state.epoch}, the training has {facts.epoch_num}"
+        return f"it is of epoch {state.epoch}, but training has {facts.epoch_num}"
     size = size_of(facts.train_dataset)
     if state.event != EPOCH_END and state.batches != size:
-        return f"it is in the middle of an epoch of {state.batches} batches, now there are {size}"
+        return f"it is within an epoch of {state.batches} batches, but now there are {size}"
     return ""
 
 
 def _missing(network: Cell, parameters: dict[str, Parameter]) -> Iterator[str]:
     for own in network.get_parameters():
-        given = parameters.get(own.name)
-        if given is None or (given.shape, given.dtype) != (own.shape, own.dtype):
+        saved = parameters.get(own.name)
+        if saved is None or (saved.shape, saved.dtype) != (own.shape, own.dtype):
             yield own.name
 
 

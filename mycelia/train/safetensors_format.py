@@ -1,4 +1,4 @@
-"""The safetensors layout: a JSON header with places, then the numbers of all tensors."""
+"""The safetensors format: a JSON header with offsets, followed by the data of all tensors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mycelia._engine.core.files.text_files import json_value
 from mycelia._engine.core.shape import Shape
 
 _ALIGNMENT = 8
-_MOST = 100 * 1024 * 1024  # bytes of a header; what says more is no such file
+_MOST = 100 * 1024 * 1024  # maximum bytes of a header; other files are not safetensors
 _METADATA = "__metadata__"
-_CRC = "crc_num"  # of the names and numbers, as MindSpore has it
-_HEAD_CRC = "mycelia.head"  # of the rest of the header: dtypes, shapes, places, metadata
+_CRC = "crc_num"  # checksum of names and data, as in MindSpore
+_HEAD_CRC = "mycelia.head"  # checksum of the rest of the header: dtypes, shapes, offsets, metadata
 _NAMES = {
     "bool": "BOOL",
     "uint8": "U8",
@@ -42,7 +42,7 @@ _DTYPES = {theirs: ours for ours, theirs in _NAMES.items()}
 
 @dataclass(frozen=True)
 class SafetensorsEntry:
-    """A tensor in a file; `begin` is counted in bytes from the start of the file."""
+    """A tensor in a file; `begin` is its offset in bytes from the start of the file."""
 
     dtype: Any
     shape: Shape
@@ -50,7 +50,7 @@ class SafetensorsEntry:
 
 
 def encode(named: Sequence[tuple[str, Any]], check: bool) -> Iterator[bytes]:
-    """The bytes of a file with some tensors by name; texts become metadata."""
+    """Encode tensors by name; strings become metadata."""
     arrays = {n: np.asarray(t, order="C") for n, t in named if not isinstance(t, str)}
     metadata = {"format": "ms"} | {n: t for n, t in named if isinstance(t, str)}
     if check:
@@ -62,9 +62,9 @@ def encode(named: Sequence[tuple[str, Any]], check: bool) -> Iterator[bytes]:
 
 
 def head(kinds: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str], check: bool) -> bytes:
-    """What a file begins with: the dtypes and shapes of the tensors that follow, in their order.
+    """The header of a file: dtypes and shapes of the tensors that follow, in order.
 
-    With `check` it has a checksum of its own.
+    With `check`, it has a separate checksum.
     """
     header: dict[str, Any] = {_METADATA: dict(metadata)}
     end = 0
@@ -83,32 +83,32 @@ def head(kinds: Mapping[str, tuple[str, Shape]], metadata: Mapping[str, str], ch
 
 
 def checked_dtype(name: str, dtype: str) -> str:
-    """The dtype of a tensor, which such files can hold."""
+    """Check that the format supports the dtype of a tensor."""
     if dtype not in _NAMES:
         raise problem(
             TypeError,
-            f"save_checkpoint: files of format 'safetensors' cannot hold {name}",
+            f"save_checkpoint: the format 'safetensors' does not support the dtype of {name}",
             got=dtype,
             expected=f"one of {', '.join(_NAMES)}",
-            fix="save it as real and imaginary part, or in a whole file of format 'ckpt'",
+            fix="save real and imaginary parts, or use format 'ckpt' without shards",
         )
     return dtype
 
 
 def decode(data: memoryview, check: bool) -> dict[str, Any]:
-    """Arrays by name. Raises ValueError or TypeError for bytes that are no such file."""
+    """Decode arrays by name. Raises ValueError or TypeError for invalid files."""
     header, content = _split(data)
     metadata = header.pop(_METADATA)
-    arrays = {name: _array(place, content) for name, place in header.items()}
+    arrays = {name: _array(entry, content) for name, entry in header.items()}
     if check and _CRC in metadata and metadata[_CRC] != str(_checksum(arrays)):
-        raise ValueError("its checksum is not that of its numbers")
+        raise ValueError("its checksum does not match its data")
     return arrays
 
 
 def places(path: Path) -> tuple[dict[str, SafetensorsEntry], dict[str, str]]:
-    """Where the tensors of a file are, and its metadata; no numbers are read. Raises as `decode`.
+    """The offsets of the tensors of a file, and its metadata, without the data.
 
-    A file that ends before its last tensor does is refused.
+    Raises as `decode`, also for truncated files.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -117,22 +117,22 @@ def places(path: Path) -> tuple[dict[str, SafetensorsEntry], dict[str, str]]:
             raise ValueError("its header is longer than the file")
         header = _header(file.read(length))
     metadata = header.pop(_METADATA)
-    found = {}
-    for name, place in header.items():
-        dtype, shape, start, end = _place(place, size - 8 - length)
+    entries = {}
+    for name, entry in header.items():
+        dtype, shape, start, end = _bounds(entry, size - 8 - length)
         if end - start != prod(shape) * dtype.itemsize:
             raise ValueError(f"{end - start} bytes for {name} of shape {shape}")
-        found[name] = SafetensorsEntry(dtype, tuple(shape), 8 + length + start)
-    return found, metadata
+        entries[name] = SafetensorsEntry(dtype, tuple(shape), 8 + length + start)
+    return entries, metadata
 
 
 def has_checksum(data: memoryview) -> bool:
-    """Whether such a file holds a checksum of its numbers. Raises as `decode` does."""
+    """Whether a file has a checksum of its data. Raises as `decode`."""
     return _CRC in _split(data)[0][_METADATA]
 
 
 def _split(data: memoryview) -> tuple[dict[str, Any], memoryview]:
-    """The header, and the numbers behind it."""
+    """The header, and the data after it."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > min(_MOST, len(data) - 8):
         raise ValueError("its header is longer than the file")
@@ -142,45 +142,45 @@ def _split(data: memoryview) -> tuple[dict[str, Any], memoryview]:
 def _header(text: bytes) -> dict[str, Any]:
     header = json_value(text)
     if not isinstance(header, dict):
-        raise ValueError("its header is no object")
+        raise ValueError("its header is not a JSON object")
     metadata = header.setdefault(_METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise ValueError("the metadata in its header are no texts")
+        raise ValueError("the metadata in its header must be strings")
     if _HEAD_CRC in metadata and metadata[_HEAD_CRC] != str(_head_checksum(header)):
-        raise ValueError("the checksum of its header is not that of its content")
+        raise ValueError("the checksum of its header does not match")
     return header
 
 
 def _head_checksum(header: dict[str, Any]) -> int:
-    """The checksum of a header without the entry that holds it."""
+    """The checksum of a header, without the entry of the checksum."""
     metadata = {name: text for name, text in header[_METADATA].items() if name != _HEAD_CRC}
-    entries = [[name, place] for name, place in header.items() if name != _METADATA]
+    entries = [[name, entry] for name, entry in header.items() if name != _METADATA]
     return crc32(json.dumps([entries, metadata], sort_keys=True).encode())
 
 
-def _array(place: Any, content: memoryview) -> np.ndarray:
-    dtype, shape, start, end = _place(place, len(content))
+def _array(entry: Any, content: memoryview) -> np.ndarray:
+    dtype, shape, start, end = _bounds(entry, len(content))
     return np.frombuffer(content[start:end], dtype).reshape(shape)
 
 
-def _place(place: Any, length: int) -> tuple[Any, list[int], int, int]:
-    """What an entry of the header says, of a file with so many bytes of numbers."""
+def _bounds(entry: Any, length: int) -> tuple[Any, list[int], int, int]:
+    """The dtype, shape, start, and end of a header entry, for data of `length` bytes."""
     try:
-        dtype, shape = by_name(_DTYPES[place["dtype"]]).numpy, place["shape"]
-        start, end = place["data_offsets"]
+        dtype, shape = by_name(_DTYPES[entry["dtype"]]).numpy, entry["shape"]
+        start, end = entry["data_offsets"]
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"an entry of its header is not understood: {place!r:.200}") from error
+        raise ValueError(f"invalid entry in its header: {entry!r:.200}") from error
     if not isinstance(shape, list) or any(
         type(n) is not int or n < 0 for n in (*shape, start, end)
     ):
-        raise ValueError(f"an entry of its header has other sizes than counts: {place!r:.200}")
+        raise ValueError(f"an entry of its header has invalid sizes: {entry!r:.200}")
     if not 0 <= start <= end <= length:
-        raise ValueError(f"numbers from {start} to {end} of {length} bytes")
+        raise ValueError(f"data from {start} to {end} of {length} bytes")
     return np.dtype(dtype), shape, start, end
 
 
 def _checksum(arrays: dict[str, np.ndarray]) -> int:
-    found = 0
+    checksum = 0
     for name in sorted(arrays):
-        found = crc32(arrays[name].tobytes(), crc32(name.encode(), found))
-    return found
+        checksum = crc32(arrays[name].tobytes(), crc32(name.encode(), checksum))
+    return checksum

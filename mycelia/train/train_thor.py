@@ -1,4 +1,4 @@
-"""Making networks and models ready for THOR, by the names MindSpore's scripts use."""
+"""Converters of networks and models for THOR, with the names of MindSpore's scripts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mycelia.train.model import Model
 
 
 class ConvertNetUtils:
-    """Makes the layers of a network watched; `nn.thor` does the same by itself."""
+    """Adds curvature probes to the layers of a network; `nn.thor` does so automatically."""
 
     def convert_to_thor_net(self, net: Cell) -> None:
-        """Watch all layers of `net` that can be, in place."""
+        """Watch all supported layers of `net`, in place."""
         watched_layers(net)
 
 
 class ConvertModelUtils:
-    """Makes a model for THOR of one for another optimizer."""
+    """Creates a model that trains with THOR from another model."""
 
     @staticmethod
     def convert_to_thor_model(
@@ -33,7 +33,7 @@ class ConvertModelUtils:
         loss_scale_manager: Any = None,
         keep_batchnorm_fp32: bool = False,
     ) -> Model:
-        """A model that trains `network` with `optimizer`, which is one of `nn.thor`."""
+        """A model that trains `network` with `optimizer`, which `nn.thor` returned."""
         if not isinstance(model, Model):
             raise wrong_type("convert_to_thor_model", "model", model, "Model")
         if not isinstance(optimizer, Thor):

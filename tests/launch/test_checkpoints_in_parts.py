@@ -201,9 +201,9 @@ if rank == 0:
 def test_processes_save_and_load_together(tmp_path):
     code, output, errors = launch(tmp_path, ["-n", "2"], MADE + SAVING)
     assert code == 0, errors + output
-    assert "failed 0 save_checkpoint: rank 1 could not write its part" in output
+    assert "failed 0 save_checkpoint: rank 1 could not write its shard" in output
     assert "failed 1 [Errno" in output
-    assert output.count("the processes save different things, or in different places") == 2
+    assert output.count("the processes save different tensors, or to different paths") == 2
     with np.load(tmp_path / "wanted.npz") as wanted:
         found = ms.load_checkpoint(str(tmp_path / "parts"))
         assert set(found) == set(wanted)

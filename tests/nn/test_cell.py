@@ -81,7 +81,7 @@ def test_insert_child_keeps_names_and_insert_param_gives_one():
     cell.insert_child_to_cell("layer", nn.Dense(1, 1))
     cell.insert_param_to_cell("weight", Parameter(Tensor(1.0)))
     assert [p.name for p in cell.get_parameters()] == ["weight", "weight", "bias"]
-    with pytest.raises(ValueError, match="two parameters are called"):
+    with pytest.raises(ValueError, match="two parameters have the name"):
         cell.check_names()
     cell.update_parameters_name("zz.")
     assert [p.name for p in cell.get_parameters()] == [

@@ -160,7 +160,7 @@ def test_what_is_missing_or_too_much_is_named(tmp_path):
     fails([TOP], [narrow], match=r"the parts of w belong to different arrays\n.*\[4, 3\].*rank_1")
     whole_of_other = ("w", WHOLE[:, :3], (slice(0, 4), slice(0, 3)))
     index = write(tmp_path, [whole_of_other], [SCALAR])
-    with pytest.raises(RuntimeError, match=r"w has another shape"):
+    with pytest.raises(RuntimeError, match=r"w differs in shape"):
         ms.load_distributed_checkpoint(network(), checkpoint_filenames=str(index))
 
 
@@ -169,7 +169,7 @@ def test_a_missing_file_and_one_cut_off_are_named(tmp_path):
     file = part_path(index, 1, 0)
     data = file.read_bytes()
     file.write_bytes(data[:-20])
-    with pytest.raises(ValueError, match=r"was cut off, or replaced\n.*rank_1/net@0.safetensors"):
+    with pytest.raises(ValueError, match=r"is truncated, or was replaced\n.*rank_1/net@0.safetensors"):
         ms.load_checkpoint(str(index))
     changed = bytearray(data)
     changed[data.index(WHOLE[2:].tobytes())] ^= 1
@@ -185,7 +185,7 @@ def test_without_an_index_there_is_no_checkpoint(tmp_path):
     index = write(tmp_path, [TOP, SCALAR], [BOTTOM], finish=False)
     with pytest.raises(ValueError, match="does not exist"):
         ms.load_checkpoint(str(index))
-    with pytest.raises(ValueError, match="holds no checkpoints in parts"):
+    with pytest.raises(ValueError, match="contains no sharded checkpoints"):
         ms.load_checkpoint(str(tmp_path))
 
 
@@ -216,18 +216,18 @@ def test_removing_a_checkpoint_leaves_others_and_what_is_unfinished_goes(tmp_pat
 def test_what_is_asked_for_wrongly(tmp_path):
     index = write(tmp_path, [TOP, SCALAR], [BOTTOM])
     load = ms.load_distributed_checkpoint
-    with pytest.raises(ValueError, match="nothing says where the checkpoint is"):
+    with pytest.raises(ValueError, match="expected either"):
         load(network())
-    with pytest.raises(ValueError, match="is not encrypted"):
+    with pytest.raises(ValueError, match="cannot be encrypted"):
         load(network(), checkpoint_filenames=str(index), dec_key=b"0" * 16)
-    with pytest.raises(ValueError, match="each process loads what its own devices hold"):
+    with pytest.raises(ValueError, match="each process loads the shards of its own devices"):
         load(network(), checkpoint_filenames=str(index), rank_id=3)
-    with pytest.raises(ValueError, match="writes no files"):
+    with pytest.raises(ValueError, match="is not supported"):
         load(network(), checkpoint_filenames=str(index), dst_safetensors_dir="x")
     with pytest.raises(ValueError, match="no parameter of the network is in the checkpoint"):
         load(nn.Dense(2, 3), checkpoint_filenames=str(index))
     (tmp_path / "plain.ckpt").touch()
-    with pytest.raises(ValueError, match="does not say where parts belong"):
+    with pytest.raises(ValueError, match="has no layouts"):
         load(network(), checkpoint_filenames=[str(tmp_path / "plain.ckpt")])
     with pytest.raises(ValueError, match="is missing"):
         load(network(), checkpoint_filenames=[str(tmp_path / "none.safetensors")])
@@ -308,7 +308,7 @@ def test_parts_of_a_parameter_are_merged_as_a_plan_cuts_it(tmp_path):
         parts.append(Parameter(Tensor(part), name="weight"))
     merged = ms.merge_sliced_parameter(parts, strategy)
     np.testing.assert_array_equal(merged.asnumpy(), whole)
-    with pytest.raises(ValueError, match="are not those of the strategy"):
+    with pytest.raises(ValueError, match="do not match the strategy"):
         ms.merge_sliced_parameter(parts[:4], strategy)
     with pytest.raises(ValueError, match="the folder contains no strategy files"):
         ms.merge_pipeline_strategys(str(tmp_path / "none"), str(tmp_path / "all.json"))
@@ -334,5 +334,5 @@ def test_a_part_is_no_link_to_a_file_elsewhere(tmp_path):
     part = part_path(index, 0, 0)
     part.rename(tmp_path / "elsewhere.safetensors")
     part.symlink_to(tmp_path / "elsewhere.safetensors")
-    with pytest.raises(ValueError, match="lies outside of its folder"):
+    with pytest.raises(ValueError, match="is outside of its folder"):
         ms.load_checkpoint(str(index))

@@ -28,7 +28,7 @@ def test_labels_must_be_classes(mode, loss):
     for wrong, said in ((Y + 1, "from 2 to 2"), (-Y, "from -1 to -1")):
         trained = model(loss)
         before = trained.predict_network.weight.asnumpy()
-        with pytest.raises(ValueError, match="no classes of the network") as caught:
+        with pytest.raises(ValueError, match="outside of the network's classes") as caught:
             trained.train(1, Rows(X, wrong))
         assert "expected: labels from 0 to 1" in str(caught.value) and said in str(caught.value)
         np.testing.assert_array_equal(trained.predict_network.weight.asnumpy(), before)
@@ -43,7 +43,7 @@ def test_labels_that_are_left_out_may_be_anything():
 
 def test_rows_without_a_class_are_a_warning(caplog):
     model(nn.SoftmaxCrossEntropyWithLogits(sparse=True)).train(1, Rows(X, -Y))
-    assert "no classes of the network" in caplog.text
+    assert "outside of the network's classes" in caplog.text
 
 
 def test_distributions_are_no_classes():

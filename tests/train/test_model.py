@@ -255,7 +255,7 @@ def test_an_iterator_that_ends_is_an_error():
         def create_tuple_iterator(self, num_epochs=-1, output_numpy=False):
             return iter(super().create_tuple_iterator(num_epochs))
 
-    with pytest.raises(ValueError, match="gave nothing in this epoch"):
+    with pytest.raises(ValueError, match="yielded nothing in this epoch"):
         dense_model().train(2, Once(X, Y))
 
 
@@ -340,7 +340,7 @@ def test_bad_models_are_refused(kind, message, make):
         (TypeError, "sink", lambda m: m.train(1, rows(), dataset_sink_mode=3)),
         (ValueError, "sink_size", lambda m: m.train(1, rows(), sink_size=0)),
         (AttributeError, "get_dataset_size", lambda m: m.train(1, 3)),
-        (ValueError, "not one batch", lambda m: m.train(1, Rows(X[:2], Y[:2]))),
+        (ValueError, "is empty", lambda m: m.train(1, Rows(X[:2], Y[:2]))),
         (ValueError, "initial_epoch", lambda m: m.train(2, rows(), initial_epoch=2)),
         (ValueError, "initial_epoch", lambda m: m.train(2, rows(), initial_epoch=-1)),
         (ValueError, "data and labels", lambda m: m.train(1, Rows(X))),

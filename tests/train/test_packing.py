@@ -61,5 +61,5 @@ def test_large_arrays_stand_beside_the_text():
 
 
 def test_other_values_are_refused():
-    with pytest.raises(TypeError, match="no checkpoint can keep"):
+    with pytest.raises(TypeError, match="a checkpoint cannot store"):
         pack({"a": [object()]}, [])

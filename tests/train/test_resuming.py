@@ -442,12 +442,12 @@ def test_a_run_that_is_over_stays_so_and_may_be_made_longer(tmp_path):
         (TypeError, "resume_from", lambda f: made().train(1, shuffled(), resume_from=3)),
         (
             ValueError,
-            "no such checkpoint",
+            "does not exist",
             lambda f: made().train(1, shuffled(), resume_from=str(f / "no.ckpt")),
         ),
         (
             ValueError,
-            "no state of a run",
+            "no run state",
             lambda f: made().train(1, shuffled(), resume_from=str(f / "plain.ckpt")),
         ),
         (
@@ -462,7 +462,7 @@ def test_a_run_that_is_over_stays_so_and_may_be_made_longer(tmp_path):
         ),
         (
             ValueError,
-            "parameters are not in it",
+            "parameters are missing",
             lambda f: train.Model(nn.Dense(3, 2), cross_entropy()).train(
                 3, shuffled(), resume_from=str(f / "run")
             ),

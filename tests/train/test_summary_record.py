@@ -131,7 +131,7 @@ def test_the_newest_value_of_a_name_counts(tmp_path, caplog):
         record.record(1)
         record.record(2)
     assert [(e.step, e.value) for e in read(tmp_path).Scalars("a")] == [(1, 2.0)]
-    assert "came twice" in caplog.text
+    assert "was added twice" in caplog.text
 
 
 def test_filtered_values_are_dropped(tmp_path):

@@ -1,4 +1,4 @@
-"""Cells around networks: with a loss, with gradients, with a training step."""
+"""Wrappers of networks: losses, gradients, training steps, and parallel execution."""
 
 from mycelia.nn.wrap.cell_wrapper import (
     ForwardValueAndGrad,

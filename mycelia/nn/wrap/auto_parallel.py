@@ -1,4 +1,4 @@
-"""A network with parallel settings of its own: AutoParallel."""
+"""AutoParallel: a network with separate parallel settings."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _MODES = {
 
 
 class AutoParallel(Cell):
-    """`network`, a cell or a function, as one program over all devices.
+    """Runs `network`, a cell or a function, as one program on all devices.
 
-    It is the outermost cell: around a whole training step, or around the network that `Model` is
-    given, which then puts its training step inside. Its settings are its own: they start from the
-    defaults of `set_auto_parallel_context`, and no other program sees them.
+    It must be the outermost cell: around a whole training step, or around the network passed to
+    `Model`, which then inserts its training step. Its settings are separate: they start from the
+    defaults of `set_auto_parallel_context` and do not affect other programs.
     """
 
     def __init__(self, network: Any, parallel_mode: str = "semi_auto") -> None:
@@ -45,18 +45,18 @@ class AutoParallel(Cell):
         self._settings.change(**_MODES[parallel_mode])
 
     def around(self, network: Any) -> AutoParallel:
-        """Another network with the same settings, those that are made later included."""
-        made = AutoParallel(network)
-        made._settings = self._settings
-        return made
+        """Wrap another network with the same settings, including later changes to them."""
+        wrapper = AutoParallel(network)
+        wrapper._settings = self._settings
+        return wrapper
 
     def construct(self, *args: Any, **kwargs: Any) -> Any:
         if handlers.call is not None and not self._settings.are_in_force():
             raise problem(
                 RuntimeError,
-                "AutoParallel is inside of another program",
-                got=f"AutoParallel({type(self.network).__name__}), called while another is read",
-                fix="make it the outermost cell: AutoParallel(nn.TrainOneStepCell(net, optimizer))",
+                "AutoParallel must be the outermost cell",
+                got=f"AutoParallel({type(self.network).__name__}), called inside another program",
+                fix="wrap the whole step: AutoParallel(nn.TrainOneStepCell(net, optimizer))",
             )
         return call_user_function(self.network, *args, **kwargs)
 
@@ -66,22 +66,22 @@ class AutoParallel(Cell):
         return self._compiled()(*args, **kwargs)
 
     def _compiled(self) -> CompiledFunction:
-        found = self.__dict__.get("_program")
-        if found is None:
-            found = _AutoParallelFunction(self, type(self).__name__)
-            object.__setattr__(self, "_program", found)
-        return found
+        compiled = self.__dict__.get("_program")
+        if compiled is None:
+            compiled = _AutoParallelFunction(self, type(self).__name__)
+            object.__setattr__(self, "_program", compiled)
+        return compiled
 
     # ---- settings ---------------------------------------------------------------------------
 
     def dataset_strategy(self, config: Any) -> None:
-        """How data comes cut: "data_parallel", "full_batch", or a strategy for each argument."""
+        """How input data is sharded: "data_parallel", "full_batch", or a strategy per argument."""
         self._settings.change(dataset_strategy=config)
 
     def hsdp(
         self, shard_size: int = -1, threshold: int = 64, optimizer_level: str = "level1"
     ) -> None:
-        """Share the optimizer's work out, for parameters from `threshold` KB, by `shard_size`."""
+        """Shard optimizer states of parameters from `threshold` KB over `shard_size` devices."""
         config = {"parallel_optimizer_threshold": threshold, "optimizer_level": optimizer_level}
         self._settings.change(
             enable_parallel_optimizer=True,
@@ -95,7 +95,7 @@ class AutoParallel(Cell):
         interleave: bool = False,
         scheduler: str = "1f1b",
     ) -> None:
-        """Run training steps of a `Pipeline` cell in stages."""
+        """Run training steps of a `Pipeline` cell in pipeline stages."""
         self._settings.change(
             pipeline_stages=stages,
             pipeline_result_broadcast=output_broadcast,
@@ -103,11 +103,11 @@ class AutoParallel(Cell):
         )
 
     def comm_fusion(self, config: dict[str, Any]) -> None:
-        """Which collectives are made one; XLA joins them by itself, whatever is said here."""
+        """Set which collectives are fused; XLA fuses them automatically in any case."""
         self._settings.change(comm_fusion=config)
 
     def load_operator_strategy_file(self, file_path: str) -> None:
-        """Lay programs out as the plans of a file say."""
+        """Use the layouts from a file of saved plans."""
         self._settings.change(strategy_ckpt_load_file=file_path)
 
     def save_operator_strategy_file(self, file_path: str) -> None:
@@ -115,44 +115,44 @@ class AutoParallel(Cell):
         self._settings.change(strategy_ckpt_save_file=file_path)
 
     def load_param_strategy_file(self, file_path: str) -> None:
-        """The same as `load_operator_strategy_file`: a plan says where parameters lie, too."""
+        """The same as `load_operator_strategy_file`: plans include parameter layouts."""
         self.load_operator_strategy_file(file_path)
 
     def save_param_strategy_file(self, file_path: str) -> None:
-        """The same as `save_operator_strategy_file`: a plan says where parameters lie, too."""
+        """The same as `save_operator_strategy_file`: plans include parameter layouts."""
         self.save_operator_strategy_file(file_path)
 
     def disable_strategy_file_only_for_trainable_params(self) -> None:
-        """Kept for scripts that call it: plans always hold all parameters."""
+        """For compatibility: plans always include all parameters."""
 
     def set_group_ckpt_save_file(self, file_path: str) -> None:
-        """Kept for scripts that set it: checkpoints hold whole tensors, and need no groups."""
+        """For compatibility: checkpoints contain whole tensors, and need no groups."""
         self._settings.change(group_ckpt_save_file=file_path)
 
     def enable_fp32_communication(self) -> None:
-        """Sum gradients in float32; sums between devices have the dtype of their operands."""
+        """Sum gradients in float32 (the default is the dtype of the operands)."""
         self._settings.change(force_fp32_communication=True)
 
     def no_init_parameters_in_compile(self) -> None:
-        """Kept for scripts that call it: parameters have their numbers from the start."""
+        """For compatibility: parameters are initialized when they are created."""
         self._settings.change(init_param_in_compile=False)
 
     def transformer_opt(self, file_path: str | None) -> None:
-        """Kept for scripts that give a file of speed-ups for another compiler."""
+        """For compatibility with scripts that set an optimization file of MindSpore's compiler."""
         if file_path is not None and not isinstance(file_path, str):
             raise wrong_type("AutoParallel.transformer_opt", "file_path", file_path, "str or None")
 
     def print_local_norm(self) -> None:
-        """Refused: no step prints the norms of single devices."""
+        """Not supported: training steps cannot print the norms of single devices."""
         raise problem(
             NotImplementedError,
-            "AutoParallel.print_local_norm: norms of single devices are not printed",
+            "AutoParallel.print_local_norm: norms of single devices are not supported",
             fix="print the norm in the training step: ops.print_(ops.norm(gradient))",
         )
 
 
 class _AutoParallelFunction(CompiledFunction):
-    """The programs of an AutoParallel cell: they are made under its settings."""
+    """The programs of an AutoParallel cell, compiled with its settings."""
 
     def entry(self, args: Any, kwargs: Any) -> Specialization:
         with self.fn._settings.in_force():  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Cells that put a loss, gradients or a training step around a network."""
+"""Wrappers that add a loss, gradients, or a training step to a network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.transforms.grad import GradOperation, value_and_grad
 
 
 class WithLossCell(Cell):
-    """A network and its loss: `loss_fn(backbone(data), label)`."""
+    """A network with its loss: `loss_fn(backbone(data), label)`."""
 
     def __init__(self, backbone: Any, loss_fn: Any) -> None:
         super().__init__(auto_prefix=False)
@@ -39,7 +39,7 @@ class WithLossCell(Cell):
 
 
 class WithEvalCell(Cell):
-    """A network for evaluation: gives `(loss, outputs, label)`."""
+    """A network for evaluation, which returns `(loss, outputs, label)`."""
 
     def __init__(self, network: Any, loss_fn: Any, add_cast_fp32: bool = False) -> None:
         super().__init__(auto_prefix=False)
@@ -56,7 +56,7 @@ class WithEvalCell(Cell):
 
 
 class WithGradCell(Cell):
-    """A network whose result is the gradients of its loss for its trainable parameters."""
+    """Computes the gradients of a network's loss with respect to its trainable parameters."""
 
     def __init__(self, network: Any, loss_fn: Any = None, sens: Any = None) -> None:
         super().__init__(auto_prefix=False)
@@ -74,10 +74,10 @@ class WithGradCell(Cell):
 
 
 class ForwardValueAndGrad(Cell):
-    """A network (or function) whose result is `(value, gradients)`.
+    """Computes `(value, gradients)` of a network or function.
 
-    The gradients are those of the first input; of all inputs with `get_all`; of `weights` with
-    `get_by_list`. With `sens_param` the last argument of a call is the gradient of the output.
+    The gradients are those of the first input; with `get_all`, of all inputs; with `get_by_list`,
+    of `weights`. With `sens_param`, the last argument of a call is the gradient of the output.
     """
 
     def __init__(
@@ -119,8 +119,8 @@ class ForwardValueAndGrad(Cell):
 class TrainOneStepCell(AtomicStep):
     """One training step: the loss of `network`, its gradients, and the optimizer's update.
 
-    `sens` is the gradient of the loss the backward pass starts from (default 1). With
-    `return_grad` the result is `(loss, {parameter name: gradient})`.
+    `sens` is the initial gradient of the loss in the backward pass (default 1). With
+    `return_grad`, the result is `(loss, {parameter name: gradient})`.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ def _weights_of(owner: str, optimizer: Any) -> Any:
 
 
 class ParameterUpdate(Cell):
-    """Set a parameter to the tensor the cell is called with."""
+    """Sets a parameter to the tensor that the cell is called with."""
 
     def __init__(self, param: Parameter) -> None:
         super().__init__(auto_prefix=False)
@@ -178,7 +178,7 @@ class ParameterUpdate(Cell):
 
 
 def scaled_gradients(network: Any, weights: Any, sens: Any, inputs: Any) -> tuple[Any, Any]:
-    """The value of `network(*inputs)` and the gradients of `sens` times it for `weights`."""
+    """The value of `network(*inputs)`, and the gradients of `sens` times it for `weights`."""
     if sens is None:
         return value_and_grad(network, None, weights)(*inputs)
     if is_pipelined(network):
@@ -189,7 +189,7 @@ def scaled_gradients(network: Any, weights: Any, sens: Any, inputs: Any) -> tupl
 
 
 def _with_scaled_value(network: Any, sens: Any) -> Callable[..., tuple[Any, Any]]:
-    """`network` with two results: what it gives times `sens`, and what it gives."""
+    """`network` with two results: its output times `sens`, and its output."""
 
     def run(*inputs: Any) -> tuple[Any, Any]:
         value = call_user_function(network, *inputs)
@@ -200,8 +200,8 @@ def _with_scaled_value(network: Any, sens: Any) -> Callable[..., tuple[Any, Any]
 
 def _scale(value: Any, sens: Any) -> Any:
     if isinstance(value, (tuple, list)):
-        parts = sens if isinstance(sens, (tuple, list)) else [sens] * len(value)
-        return tuple(_scale(v, s) for v, s in zip(value, parts, strict=True))
+        factors = sens if isinstance(sens, (tuple, list)) else [sens] * len(value)
+        return tuple(_scale(v, s) for v, s in zip(value, factors, strict=True))
     if not value.dtype.is_inexact:
         return value
     return mul(value, cast(sens, value.dtype))

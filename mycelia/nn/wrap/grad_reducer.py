@@ -1,4 +1,4 @@
-"""Gradients of several processes made one: DistributedGradReducer."""
+"""DistributedGradReducer: sums gradients over processes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class DistributedGradReducer(Cell):
-    """The gradients summed over the processes of `group`, divided by `degree` if `mean`.
+    """Sums gradients over the processes of `group`, and divides by `degree` if `mean`.
 
-    What is left out is read off the context (`gradients_mean`) and the size of the group. In a
-    program over several devices gradients are those of the whole batch already, and stay as they
-    are.
+    The defaults are `gradients_mean` of the context and the size of the group. In a program on
+    several devices, gradients are already those of the whole batch and are returned unchanged.
     """
 
     def __init__(
@@ -38,8 +37,8 @@ class DistributedGradReducer(Cell):
         if degree is None:
             degree = len(world().members(group))
         self.degree = check_positive_int("DistributedGradReducer", "degree", degree)
-        wanted = get_auto_parallel_context("gradients_mean") if mean is None else mean
-        self.mean = check_bool("DistributedGradReducer", "mean", wanted)
+        average = get_auto_parallel_context("gradients_mean") if mean is None else mean
+        self.mean = check_bool("DistributedGradReducer", "mean", average)
         check_positive_int("DistributedGradReducer", "fusion_type", fusion_type)
         self.all_reduce = AllReduce(ReduceOp.SUM, group).add_prim_attr("fusion", fusion_type)
         self.parameter_length = len(parameters)

@@ -1,4 +1,4 @@
-"""Training with a scaled loss, so that small gradients survive half precision."""
+"""Training with loss scaling, which keeps small gradients from underflowing in float16."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from mycelia.tensor.tensor import Tensor
 
 
 class FixedLossScaleUpdateCell(Cell):
-    """A loss scale that stays as it is."""
+    """A constant loss scale."""
 
     def __init__(self, loss_scale_value: float) -> None:
         super().__init__()
         self.loss_scale_value = loss_scale_value
 
     def get_loss_scale(self) -> float:
-        """The scale training starts with."""
+        """The initial loss scale."""
         return self.loss_scale_value
 
     def construct(self, _: Any, overflow: Any) -> Any:
@@ -42,9 +42,9 @@ class FixedLossScaleUpdateCell(Cell):
 
 
 class DynamicLossScaleUpdateCell(Cell):
-    """A loss scale divided by `scale_factor` on overflow, but never below 1.
+    """A dynamic loss scale: divided by `scale_factor` on overflow, but never below 1.
 
-    After `scale_window` steps without overflow it is multiplied by `scale_factor`.
+    After `scale_window` steps without overflow, it is multiplied by `scale_factor`.
     """
 
     def __init__(self, loss_scale_value: float, scale_factor: int, scale_window: int) -> None:
@@ -58,7 +58,7 @@ class DynamicLossScaleUpdateCell(Cell):
         )
 
     def get_loss_scale(self) -> float:
-        """The scale training starts with."""
+        """The initial loss scale."""
         return self.loss_scale_value
 
     def construct(self, loss_scale: Any, overflow: Any) -> Any:
@@ -75,10 +75,10 @@ class DynamicLossScaleUpdateCell(Cell):
 
 
 class TrainOneStepWithLossScaleCell(TrainOneStepCell):
-    """A training step on a scaled loss, which updates nothing when a gradient is not finite.
+    """A training step on a scaled loss; skips the update if a gradient is not finite.
 
-    `scale_sense` is the scale, or an update cell that starts with one and adjusts it. The result
-    is `(loss, overflow, scale)`. Subclasses may use the steps one by one.
+    `scale_sense` is the loss scale, or an update cell that provides and adjusts it. The result is
+    `(loss, overflow, scale)`. Subclasses may call the parts of the step separately.
     """
 
     def __init__(self, network: Any, optimizer: Any, scale_sense: Any) -> None:
@@ -117,22 +117,22 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return tuple(mul(gradient, cast(factor, gradient.dtype)) for gradient in gradients)
 
     def set_sense_scale(self, sens: Any) -> None:
-        """Set the scale, when no update cell looks after it."""
+        """Set the loss scale, if there is no update cell."""
         if not isinstance(sens, Tensor):
             raise wrong_type("TrainOneStepWithLossScaleCell", "sens", sens, "Tensor")
         self.scale_sense.set_data(sens, slice_shape=True)
 
     def start_overflow_check(self, pre_cond: Any, compute_input: Any) -> tuple[Any, Any]:
-        """Begin to watch for overflow; here gradients are looked at afterwards."""
+        """Start watching for overflow: no effect here, where gradients are checked afterwards."""
         return Tensor(False), compute_input
 
     def get_overflow_status(self, status: Any, compute_output: Any) -> Any:
-        """Whether any number in the gradients is not finite, as a bool Tensor."""
+        """Whether any gradient is not finite, as a bool Tensor."""
         statuses = self.hyper_map(FloatStatus.of(), compute_output)
         return greater(reduce_sum(addn(statuses)), 0.0)
 
     def process_loss_scale(self, overflow: Any) -> Any:
-        """Let the update cell, if there is one, adjust the scale; gives `overflow` back."""
+        """Let the update cell, if there is one, adjust the scale; returns `overflow`."""
         if self.loss_scaling_manager is not None:
             return self.loss_scaling_manager(self.scale_sense, overflow)
         return overflow

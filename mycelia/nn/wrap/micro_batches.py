@@ -1,4 +1,4 @@
-"""Networks that take a batch in parts: GradAccumulationCell and MicroBatchInterleaved."""
+"""GradAccumulationCell and MicroBatchInterleaved: networks that process micro-batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class _MicroBatchSum(Cell):
-    """The sum of what `network` gives for each of `count` equal parts of the batch."""
+    """Sums the outputs of `network` over `count` equal micro-batches."""
 
     def __init__(self, network: Any, argument: str, count: Any) -> None:
         super().__init__(auto_prefix=False)
@@ -40,8 +40,8 @@ class _MicroBatchSum(Cell):
     def construct(self, *inputs: Any) -> Any:
         total = None
         for number in range(self._count):
-            found = _kept_together(self.network, *(self._part(x, number) for x in inputs))
-            total = found if total is None else total + found
+            output = _run_as_part(self.network, *(self._part(x, number) for x in inputs))
+            total = output if total is None else total + output
         return total
 
     def _part(self, x: Any, number: int) -> Any:
@@ -57,15 +57,15 @@ class _MicroBatchSum(Cell):
         return x[number * length : (number + 1) * length]
 
 
-def _kept_together(network: Cell, *inputs: Any) -> Any:
-    """What a network gives for one part; in a program, parts are passes of one loop."""
+def _run_as_part(network: Cell, *inputs: Any) -> Any:
+    """Run one micro-batch; in a program, micro-batches are iterations of one loop."""
     if handlers.enclosed is None:
         return network(*inputs)
     return handlers.enclosed(PART, lambda: call_user_function(network, *inputs))
 
 
 class GradAccumulationCell(_MicroBatchSum):
-    """`network` for `micro_size` parts of the batch one after the other, its outputs summed."""
+    """Runs `network` on `micro_size` micro-batches in sequence, and sums the outputs."""
 
     def __init__(self, network: Any, micro_size: int) -> None:
         super().__init__(network, "micro_size", micro_size)
@@ -73,7 +73,7 @@ class GradAccumulationCell(_MicroBatchSum):
 
 
 class MicroBatchInterleaved(_MicroBatchSum):
-    """`network` for `interleave_num` parts of the batch, its outputs summed."""
+    """Runs `network` on `interleave_num` interleaved micro-batches, and sums the outputs."""
 
     def __init__(self, network: Any, interleave_num: int = 2) -> None:
         super().__init__(network, "interleave_num", interleave_num)

@@ -1,4 +1,4 @@
-"""Training in a pipeline: PipelineCell and PipelineGradReducer."""
+"""PipelineCell and PipelineGradReducer: pipeline parallel training."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class PipelineCell(_MicroBatchSum):
-    """`network` (with its loss) for `micro_size` parts of the batch, its outputs summed.
+    """Runs `network` (with its loss) on `micro_size` micro-batches, and sums the outputs.
 
-    With `pipeline_stages` in the settings of parallel training, its training step runs in stages:
-    those that cells were given (`cell.pipeline_stage = 1`, or by name in `stage_config`), else
-    stages that take about equally long. `recompute` makes stages keep nothing but their inputs.
+    With `pipeline_stages` in the parallel settings, its training step runs in pipeline stages:
+    those assigned to cells (`cell.pipeline_stage = 1`, or by name in `stage_config`), otherwise
+    stages of about equal cost. `recompute` makes stages store nothing but their inputs.
     """
 
     is_pipeline = True
@@ -51,7 +51,7 @@ class PipelineCell(_MicroBatchSum):
         if pipeline_is_on():
             raise problem(
                 RuntimeError,
-                f"{type(self).__name__} is called by itself while pipeline_stages is set",
+                f"{type(self).__name__} cannot be called directly while pipeline_stages is set",
                 expected="a training step of it: nn.TrainOneStepCell(cell, optimizer), "
                 "Model(cell, optimizer=...) or value_and_grad(cell, None, weights) in graph mode",
                 fix="put the loss into the cell: nn.PipelineCell(nn.WithLossCell(net, loss), 4); "
@@ -60,16 +60,16 @@ class PipelineCell(_MicroBatchSum):
         return super().construct(*inputs)
 
     def recompute(self, **kwargs: Any) -> None:
-        """Let each stage keep only its inputs, and compute the rest again in the backward pass."""
+        """Store only the inputs of each stage, and recompute the rest in the backward pass."""
         self.add_flags(recompute=True)
 
 
 class Pipeline(PipelineCell):
-    """The newer name of PipelineCell."""
+    """An alias of PipelineCell, the name in newer versions of MindSpore."""
 
 
 class PipelineGradReducer(Cell):
-    """The gradients of a pipeline, summed over its micro-batches, divided by `scale_sense`."""
+    """Averages the gradients of a pipeline: divides their sum by `scale_sense`."""
 
     def __init__(self, parameters: Any, scale_sense: float = 1.0, opt_shard: Any = None) -> None:
         super().__init__(auto_prefix=False)

@@ -1,1 +1,1 @@
-"""Checkpoints in parts: each process writes what its devices hold, any number of them reads it."""
+"""Sharded checkpoints: each process writes its shards; any number of processes can load."""

@@ -1,4 +1,4 @@
-"""All parts of a checkpoint by name: they cover each array once, and any region can be read."""
+"""The shards of a checkpoint by name, and reading any region of an array from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.train.distributed_checkpoint.part_file import (
 
 
 class ShardCatalogue:
-    """The arrays of some files, which hold parts of them."""
+    """The arrays in a set of shard files."""
 
     def __init__(self, files: Iterable[CheckpointShardFile]) -> None:
         self.files = list(files)
@@ -35,13 +35,13 @@ class ShardCatalogue:
 
     @classmethod
     def of_index(cls, path: Path) -> ShardCatalogue:
-        """The arrays of a checkpoint by its index; every array is complete."""
-        found = cls(opened(file) for file in read_index(path).files)
-        found.check()
-        return found
+        """The catalogue of a checkpoint index; all arrays are complete."""
+        catalogue = cls(opened(file) for file in read_index(path).files)
+        catalogue.check()
+        return catalogue
 
     def check(self) -> None:
-        """Every array is covered by its parts, once."""
+        """Check that the shards of every array cover it exactly once."""
         for name, parts in self._parts.items():
             _check_agreement(name, parts)
             _check_overlaps(name, parts)
@@ -58,43 +58,46 @@ class ShardCatalogue:
         return self._parts[name][0].dtype
 
     def whole(self, name: str) -> np.ndarray:
-        """All of an array."""
+        """The whole array."""
         return self.read(name, tuple([slice(0, size) for size in self.shape(name)]))
 
     def read(self, name: str, region: Region) -> np.ndarray:
-        """A region of an array, from the parts that lie in it; the rest of the files stays unread.
+        """A region of an array, read from the shards that overlap it.
 
-        Parts that are read as a whole are checked against their checksums.
+        Shards that are read as a whole are checked against their checksums.
         """
         parts = self._parts[name]
         for part in parts:
             if part.region == region:
                 return part.checked()
-        found = np.empty([one.stop - one.start for one in region], parts[0].dtype)
+        values = np.empty([bound.stop - bound.start for bound in region], parts[0].dtype)
         for part in parts:
             common = _common(part.region, region)
             if common is None:
                 continue
-            numbers = part.checked() if common == part.region else part.numbers()
-            found[_seen_from(common, region)] = numbers[_seen_from(common, part.region)]
-        return found
+            source = part.checked() if common == part.region else part.numbers()
+            values[_relative_to(common, region)] = source[_relative_to(common, part.region)]
+        return values
 
     def own_entries(self, rank: int) -> dict[str, np.ndarray]:
-        """What a process had saved for itself."""
+        """The private entries of a process."""
         file = next(file for file in self.files if file.rank == rank)
         return {part.name: part.checked() for part in file.own}
 
 
-def _common(one: Region, other: Region) -> Region | None:
-    """Where two regions overlap."""
-    found = tuple(
-        [slice(max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(one, other, strict=True)]
+def _common(first: Region, second: Region) -> Region | None:
+    """The intersection of two regions."""
+    bounds = tuple(
+        [
+            slice(max(a.start, b.start), min(a.stop, b.stop))
+            for a, b in zip(first, second, strict=True)
+        ]
     )
-    return None if any(part.start >= part.stop for part in found) else found
+    return None if any(bound.start >= bound.stop for bound in bounds) else bounds
 
 
-def _seen_from(region: Region, outer: Region) -> Region:
-    """A region of the whole, counted from where another one begins."""
+def _relative_to(region: Region, outer: Region) -> Region:
+    """A region with bounds relative to the start of another one."""
     return tuple(
         [slice(a.start - b.start, a.stop - b.start) for a, b in zip(region, outer, strict=True)]
     )
@@ -106,35 +109,35 @@ def _check_agreement(name: str, parts: Sequence[CheckpointShard]) -> None:
         if (part.whole, part.dtype) != (first.whole, first.dtype):
             raise problem(
                 ValueError,
-                f"the parts of {name} belong to different arrays",
+                f"the shards of {name} belong to different arrays",
                 got=f"{part.dtype}{list(part.whole)} in {part.file}",
                 expected=f"{first.dtype}{list(first.whole)}, as in {first.file}",
             )
 
 
 def _check_overlaps(name: str, parts: Sequence[CheckpointShard]) -> None:
-    for one, other in combinations(parts, 2):
-        if _common(one.region, other.region) is not None:
+    for first, second in combinations(parts, 2):
+        if _common(first.region, second.region) is not None:
             raise problem(
                 ValueError,
-                f"two parts of {name} overlap: it is not known which of them counts",
-                got=f"{_where(one)} and {_where(other)}",
+                f"two shards of {name} overlap",
+                got=f"{_where(first)} and {_where(second)}",
             )
 
 
 def _check_cover(name: str, parts: Sequence[CheckpointShard]) -> None:
     whole = parts[0].whole
-    there = sum(prod(part.shape) for part in parts)
-    if there < prod(whole):
+    covered = sum(prod(part.shape) for part in parts)
+    if covered < prod(whole):
         raise problem(
             ValueError,
-            f"parts of {name} are missing",
-            got=f"{there} of {prod(whole)} numbers: {'; '.join(map(_where, parts[:4]))}",
+            f"shards of {name} are missing",
+            got=f"{covered} of {prod(whole)} elements: {'; '.join(map(_where, parts[:4]))}",
             expected=f"all of shape {whole}",
-            fix="give the files of all processes",
+            fix="pass the files of all processes",
         )
 
 
 def _where(part: CheckpointShard) -> str:
-    bounds = ", ".join(f"{one.start}:{one.stop}" for one in part.region)
+    bounds = ", ".join(f"{bound.start}:{bound.stop}" for bound in part.region)
     return f"[{bounds}] in {part.file}"

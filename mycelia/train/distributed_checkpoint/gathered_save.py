@@ -1,4 +1,4 @@
-"""Saving whole arrays that processes hold parts of: gathered by all, written by one."""
+"""Saving whole arrays from shards: all processes gather them, and one writes."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _COPIES = (ArrayResidency.HOST, ArrayResidency.DEVICE)
 def save_whole(
     path: Path, named: Named, content: Callable[[Named], Iterator[bytes]], *, later: bool
 ) -> None:
-    """Write whole tensors and texts to a file, as `content` makes its bytes.
+    """Write whole tensors and strings to a file, encoded by `content`.
 
-    If some arrays are not all here, every process must take part, and all learn whether it worked
-    unless it is written `later`. Else each process writes for itself.
+    If some arrays are not fully on this process, all processes must take part, and learn whether
+    it succeeded unless the file is written `later`. Otherwise each process writes separately.
     """
     together = needs_all_processes(named)
     writes = _is_writer(path) if together else True
     if together or later:
-        named = _gathered(named, keep=writes)
+        named = _gathered(named, is_needed=writes)
     if later:
         if writes:
             write_later(path, content(named))
@@ -46,28 +46,28 @@ def save_whole(
 
 
 def needs_all_processes(named: Named) -> bool:
-    """Whether some arrays are not all here: then all processes must take part in saving them."""
+    """Whether some arrays have shards on other processes: then all must take part in saving."""
     return any(array_residency(t._data) not in _COPIES for _, t in named if isinstance(t, Tensor))
 
 
-def _gathered(named: Named, keep: bool) -> list[tuple[str, Any]]:
-    """All numbers of tensors as they are now, one tensor after the other; dropped unless kept.
+def _gathered(named: Named, is_needed: bool) -> list[tuple[str, Any]]:
+    """The current values of all tensors, one after the other; discarded unless needed.
 
-    They are read where they are: a parameter that moves to the host is rounded differently there.
+    They are read in place: a parameter that moves to the host is rounded differently there.
     """
-    found = []
+    gathered = []
     for name, tensor in named:
-        numbers = tensor if isinstance(tensor, str) else Tensor(np.array(tensor, copy=True))
-        if keep:
-            found.append((name, numbers))
-    return found
+        values = tensor if isinstance(tensor, str) else Tensor(np.array(tensor, copy=True))
+        if is_needed:
+            gathered.append((name, values))
+    return gathered
 
 
 def _is_writer(path: Path) -> bool:
-    """Whether this process writes the file: only the first one, if all mean the same place."""
-    told = gather_from_all("save_checkpoint", fingerprint(str(path.absolute())))
-    return world().rank == 0 or bool((told != told[0]).any())
+    """Whether this process writes the file: only rank 0, if all ranks use the same path."""
+    prints = gather_from_all("save_checkpoint", fingerprint(str(path.absolute())))
+    return world().rank == 0 or bool((prints != prints[0]).any())
 
 
 def _nothing() -> None:
-    """What a process does that does not write."""
+    """The write of a process that does not write."""

@@ -1,8 +1,8 @@
-"""The index of a checkpoint in parts: the file that makes it one, written when all parts are there.
+"""The index of a sharded checkpoint, which is written after all shards.
 
-A checkpoint `folder/net` is `folder/net.index.json` and `folder/rank_<r>/net@<g>.safetensors` for
-each process. Every save has another number g, so no file that an index names is written again: a
-crash leaves the index of before, and all files it names.
+A checkpoint `folder/net` consists of `folder/net.index.json` and
+`folder/rank_<r>/net@<g>.safetensors` for each process. Every save uses a new number g, so files of
+an existing index are never overwritten: a crash leaves the previous index and all of its files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WHOLE_SUFFIXES = (".ckpt", ".safetensors")
 
 @dataclass(frozen=True)
 class CheckpointIndex:
-    """The files of a checkpoint, one for each process that saved it, with their sizes in bytes."""
+    """The files of a checkpoint, one for each process, with their sizes in bytes."""
 
     path: Path
     generation: int
@@ -45,14 +45,14 @@ class CheckpointIndex:
 
 
 def is_index(path: Path) -> bool:
-    """Whether a file is called like an index."""
+    """Whether a path has the name of an index."""
     return path.name.endswith(INDEX_SUFFIX)
 
 
 def index_path(path: Path) -> Path:
-    """The index of a checkpoint that is to be saved at `path`.
+    """The index of a checkpoint saved at `path`.
 
-    Scripts that give each process a folder `rank_<r>` of its own mean the folder around these.
+    For scripts with a separate folder `rank_<r>` per process, it is in the parent folder.
     """
     name = path.name
     for suffix in (*_WHOLE_SUFFIXES, INDEX_SUFFIX):
@@ -61,29 +61,29 @@ def index_path(path: Path) -> Path:
 
 
 def home(folder: Path) -> Path:
-    """The folder of checkpoints in parts, for one that may be that of one process of several."""
+    """The folder of sharded checkpoints, for a folder that may belong to one rank."""
     is_own = world().size > 1 and folder.name == f"rank_{world().rank}"
     return folder.parent if is_own else folder
 
 
 def part_path(index: Path, rank: int, generation: int) -> Path:
-    """The file that a process writes."""
+    """The shard file of a process."""
     return index.parent / f"rank_{rank}" / f"{_stem(index)}@{generation}.safetensors"
 
 
 def next_generation(index: Path) -> int:
-    """A number that no file of this checkpoint has yet."""
+    """A generation number that no file of this checkpoint uses."""
     return 1 + max([number for _, number in _part_files(index)], default=-1)
 
 
 def write_index(index: Path, generation: int, processes: int) -> None:
-    """Make the parts of so many processes a checkpoint, and remove those of the one before."""
+    """Publish the shards of all processes as a checkpoint, and remove those of earlier saves."""
     write_atomically(index, [made(index, generation, processes).content()])
     remove_others(index, generation)
 
 
 def made(index: Path, generation: int, processes: int) -> CheckpointIndex:
-    """The index of files that are there."""
+    """The index of existing shard files."""
     files = [part_path(index, rank, generation) for rank in range(processes)]
     names = [str(file.relative_to(index.parent)) for file in files]
     return CheckpointIndex(
@@ -92,7 +92,7 @@ def made(index: Path, generation: int, processes: int) -> CheckpointIndex:
 
 
 def read_index(path: Path) -> CheckpointIndex:
-    """The index in a file; all files that it names are there, with the sizes it says."""
+    """Read an index, and check that all of its files exist with the expected sizes."""
     index = _parsed(path)
     for file, size in zip(index.files, index.sizes.values(), strict=True):
         _check_file(index, file, size)
@@ -101,14 +101,14 @@ def read_index(path: Path) -> CheckpointIndex:
 
 def _parsed(path: Path) -> CheckpointIndex:
     try:
-        found = json_value(path.read_bytes())
-        if not isinstance(found, dict) or found.get("format") != _FORMAT:
-            raise ValueError(f"it is no object of the format {_FORMAT!r}")
-        files = found.get("files")
+        content = json_value(path.read_bytes())
+        if not isinstance(content, dict) or content.get("format") != _FORMAT:
+            raise ValueError(f"it is not an object of the format {_FORMAT!r}")
+        files = content.get("files")
         if not isinstance(files, dict):
-            raise ValueError("it names no files")
+            raise ValueError("it lists no files")
         sizes = {_checked_name(name): _checked_count(size) for name, size in files.items()}
-        return CheckpointIndex(path, _checked_count(found.get("generation")), sizes)
+        return CheckpointIndex(path, _checked_count(content.get("generation")), sizes)
     except (OSError, ValueError) as error:
         raise problem(
             ValueError,
@@ -119,15 +119,15 @@ def _parsed(path: Path) -> CheckpointIndex:
 
 
 def _checked_name(name: Any) -> str:
-    """A name in an index: a file in the folder of one process, and nothing outside of these."""
+    """Check a file name in an index: it must be in the folder of a rank."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"it names {name!r}, which is no file of a process (rank_0/...)")
+        raise ValueError(f"it names {name!r}, which is not a file of a rank (rank_0/...)")
     return name
 
 
 def _checked_count(number: Any) -> int:
     if type(number) is not int or number < 0:
-        raise ValueError(f"it has {number!r:.80} where a count should be")
+        raise ValueError(f"it has {number!r:.80} instead of a count")
     return number
 
 
@@ -135,7 +135,7 @@ def _check_file(index: CheckpointIndex, file: Path, size: int) -> None:
     if not file.resolve().is_relative_to(index.path.parent.resolve()):
         raise problem(
             ValueError,
-            f"a file of the checkpoint {index.path} lies outside of its folder",
+            f"a file of the checkpoint {index.path} is outside of its folder",
             got=f"{file}, a link to {file.resolve()}",
             expected=f"files in {index.path.parent}",
             fix="copy the file there, instead of a link",
@@ -143,44 +143,44 @@ def _check_file(index: CheckpointIndex, file: Path, size: int) -> None:
     if not file.is_file():
         raise problem(
             ValueError,
-            f"a file of the checkpoint {index.path} is missing: what one process wrote",
+            f"a file of the checkpoint {index.path} is missing",
             got=f"no {file}",
             expected=f"the files of {len(index.sizes)} processes",
-            fix="put it back, or use another checkpoint: none of its parts is elsewhere",
+            fix="restore it, or use another checkpoint: its shards are not stored elsewhere",
         )
     if file.stat().st_size != size:
         raise problem(
             ValueError,
-            f"a file of the checkpoint {index.path} was cut off, or replaced",
+            f"a file of the checkpoint {index.path} is truncated, or was replaced",
             got=f"{file} of {file.stat().st_size} bytes",
             expected=f"{size} bytes",
         )
 
 
 def found_index(path: Path) -> Path:
-    """The index that a path means: itself, or the only one in a folder."""
+    """The index for a path: the path itself, or the only index in a folder."""
     if not path.is_dir():
         return path
-    found = sorted(path.glob(f"*{INDEX_SUFFIX}"))
-    if len(found) == 1:
-        return found[0]
+    indices = sorted(path.glob(f"*{INDEX_SUFFIX}"))
+    if len(indices) == 1:
+        return indices[0]
     raise problem(
         ValueError,
-        f"load_checkpoint: the folder {path} holds {len(found) or 'no'} checkpoints in parts",
-        got=", ".join(file.name for file in found[:5]),
-        expected=f"one file *{INDEX_SUFFIX}, written when the parts of all processes are there",
-        fix="give the index of the one you mean" if found else "check the path",
+        f"load_checkpoint: the folder {path} contains {len(indices) or 'no'} sharded checkpoints",
+        got=", ".join(file.name for file in indices[:5]),
+        expected=f"one file *{INDEX_SUFFIX}, which is written after the shards of all processes",
+        fix="pass the index of the checkpoint" if indices else "check the path",
     )
 
 
 def remove(index: Path) -> None:
-    """Remove a checkpoint: first the index, so that it is never half of one."""
+    """Remove a checkpoint, the index first, so that no partial checkpoint remains."""
     index.unlink(missing_ok=True)
     remove_others(index, None)
 
 
 def remove_older(index: Path) -> None:
-    """Remove the parts of saves before the one that the index is of."""
+    """Remove the shards of saves before the current index."""
     if index.exists():
         newest = _parsed(index).generation
         for file, number in list(_part_files(index)):
@@ -189,14 +189,14 @@ def remove_older(index: Path) -> None:
 
 
 def remove_others(index: Path, generation: int | None) -> None:
-    """Remove the parts of all saves of a checkpoint but one."""
+    """Remove the shards of all saves of a checkpoint except one."""
     for file, number in list(_part_files(index)):
         if number != generation:
             file.unlink(missing_ok=True)
 
 
 def remove_unfinished(folder: Path, name: str) -> None:
-    """Remove what killed processes left of checkpoints whose names begin with `name`."""
+    """Remove files that killed processes left for checkpoints whose names begin with `name`."""
     pattern = re.compile(rf"(?P<stem>{re.escape(name)}.*)@\d+\.safetensors")
     for own in [folder, *folder.glob("rank_*")]:
         if own.is_dir():
@@ -209,13 +209,13 @@ def remove_unfinished(folder: Path, name: str) -> None:
 
 
 def _part_files(index: Path) -> Iterator[tuple[Path, int]]:
-    """The files of all saves of a checkpoint, with the numbers of the saves."""
+    """The shard files of all saves of a checkpoint, with their generation numbers."""
     pattern = re.compile(rf"{re.escape(_stem(index))}@(\d+)\.safetensors")
     for folder in index.parent.glob("rank_*"):
         for file in folder.iterdir() if folder.is_dir() else ():
-            found = pattern.fullmatch(file.name)
-            if found is not None:
-                yield file, int(found[1])
+            match = pattern.fullmatch(file.name)
+            if match is not None:
+                yield file, int(match[1])
 
 
 def _stem(index: Path) -> str:

@@ -1,4 +1,4 @@
-"""Loading a checkpoint in parts into a network: each process reads what its devices need."""
+"""Loading a sharded checkpoint into a network: each process reads what its devices need."""
 
 from __future__ import annotations
 
@@ -43,20 +43,19 @@ def load_distributed_checkpoint(
     max_process_num: int = 64,
     return_param_dict: bool = False,
 ) -> dict[str, Parameter] | None:
-    """Set the parameters of `network` from a checkpoint that any number of processes saved.
+    """Set the parameters of `network` from a checkpoint saved by any number of processes.
 
     The checkpoint is the index or the folder `unified_safetensors_dir`, or the files of all
-    processes, or safetensors files of whole parameters. A parameter that lies on several devices
-    stays as it is cut: of the files, only what devices of this process hold is read. `name_map`
-    has the names in the network by those in the files. The files say themselves where their parts
-    belong, so strategies are not asked for.
+    processes, or safetensors files of whole parameters. Parameters keep their sharding: each
+    process reads only the regions that its devices hold. `name_map` maps names in the files to
+    names in the network. The files contain their layouts, so strategies are not needed.
     """
     if not isinstance(network, Cell):
         raise wrong_type(_OWNER, "network", network, "Cell")
     _refuse(dec_key, dst_safetensors_dir, rank_id)
     check_bool(_OWNER, "return_param_dict", return_param_dict)
-    found = _catalogue(checkpoint_filenames, unified_safetensors_dir)
-    names = _names(found, name_map or {})
+    catalogue = _catalogue(checkpoint_filenames, unified_safetensors_dir)
+    names = _names(catalogue, name_map or {})
     own = {parameter.name: parameter for parameter in network.get_parameters()}
     common = [name for name in own if name in names]
     if not common:
@@ -65,13 +64,13 @@ def load_distributed_checkpoint(
             f"{_OWNER}: no parameter of the network is in the checkpoint",
             got=f"{', '.join(list(names)[:3])}, ... in the files",
             expected=f"{', '.join(list(own)[:3])}, ...",
-            fix="load into the cell that was saved, or say with name_map which name is which",
+            fix="load into the cell that was saved, or map the names with name_map",
         )
     for name in common:
-        _check(own[name], found, names[name], strict_load)
+        _check(own[name], catalogue, names[name], strict_load)
     for name in common:
-        _fill(own[name], found, names[name])
-    _tell_missing(own, names, strict_load)
+        _fill(own[name], catalogue, names[name])
+    _report_missing(own, names, strict_load)
     return {name: own[name] for name in common} if return_param_dict else None
 
 
@@ -79,7 +78,7 @@ def _catalogue(files: Sequence[str] | str | None, folder: str | None) -> ShardCa
     if (files is None) == (folder is None):
         raise problem(
             ValueError,
-            f"{_OWNER}: nothing says where the checkpoint is, or two things do",
+            f"{_OWNER}: expected either checkpoint_filenames or unified_safetensors_dir",
             expected="one of checkpoint_filenames and unified_safetensors_dir",
         )
     listed = [files] if isinstance(files, str) else list(files or ())
@@ -91,13 +90,13 @@ def _catalogue(files: Sequence[str] | str | None, folder: str | None) -> ShardCa
         if error is not None:
             raise error
         return ShardCatalogue.of_index(index)
-    found = ShardCatalogue([whole_file(path) or opened(path) for path in map(Path, listed)])
-    found.check()
-    return found
+    catalogue = ShardCatalogue([whole_file(path) or opened(path) for path in map(Path, listed)])
+    catalogue.check()
+    return catalogue
 
 
 def _in_folder(folder: Path) -> list[str]:
-    """The checkpoint in a folder: one in parts, else all files of whole parameters."""
+    """The checkpoint in a folder: a sharded one, or all files of whole parameters."""
     if folder.is_dir() and not list(folder.glob(f"*{INDEX_SUFFIX}")):
         files = sorted(str(file) for file in folder.glob("*.safetensors"))
         if files:
@@ -105,31 +104,31 @@ def _in_folder(folder: Path) -> list[str]:
     return [str(folder)]
 
 
-def _names(found: ShardCatalogue, changed: Mapping[str, str]) -> dict[str, str]:
-    """The names in the files by those in the network."""
-    unknown = [name for name in changed if name not in found.names]
+def _names(catalogue: ShardCatalogue, changed: Mapping[str, str]) -> dict[str, str]:
+    """The names in the files by the names in the network."""
+    unknown = [name for name in changed if name not in catalogue.names]
     if unknown:
         raise problem(
             ValueError, f"{_OWNER}: name_map has names that are not in the checkpoint",
             got=", ".join(unknown[:5]),
         )  # fmt: skip
-    return {changed.get(name, name): name for name in found.names}
+    return {changed.get(name, name): name for name in catalogue.names}
 
 
-def _check(parameter: Parameter, found: ShardCatalogue, name: str, strict: bool) -> None:
-    """Raise if the shape or the dtype in the files is another."""
-    saved = np.broadcast_to(np.zeros((), found.dtype(name)), found.shape(name))
+def _check(parameter: Parameter, catalogue: ShardCatalogue, name: str, strict: bool) -> None:
+    """Raise if the shape or the dtype in the files differs."""
+    saved = np.broadcast_to(np.zeros((), catalogue.dtype(name)), catalogue.shape(name))
     check_fits(parameter, Tensor._wrap(saved), strict)
 
 
-def _fill(parameter: Parameter, found: ShardCatalogue, name: str) -> None:
+def _fill(parameter: Parameter, catalogue: ShardCatalogue, name: str) -> None:
     def read(region: Region) -> np.ndarray:
-        return found.read(name, region)
+        return catalogue.read(name, region)
 
     parameter._replace(filled_like(parameter._data, read))
 
 
-def _tell_missing(own: Mapping[str, Any], names: Mapping[str, str], strict: bool) -> None:
+def _report_missing(own: Mapping[str, Any], names: Mapping[str, str], strict: bool) -> None:
     missing = [name for name in own if name not in names]
     if missing and strict:
         raise problem(
@@ -146,20 +145,20 @@ def _tell_missing(own: Mapping[str, Any], names: Mapping[str, str], strict: bool
 
 
 def _refuse(key: Any, target: Any, rank: Any) -> None:
-    """Refuse what has no meaning for files that are read where they are."""
+    """Reject arguments that do not apply to sharded checkpoints."""
     if key is not None:
-        raise problem(ValueError, f"{_OWNER}: a checkpoint in parts is not encrypted")
+        raise problem(ValueError, f"{_OWNER}: sharded checkpoints cannot be encrypted")
     if target is not None:
         raise problem(
             ValueError,
-            f"{_OWNER}: it loads into the network and writes no files",
+            f"{_OWNER}: dst_safetensors_dir is not supported",
             got=f"dst_safetensors_dir={target!r}",
             fix="afterwards: save_checkpoint(network, name, integrated_save=False)",
         )
     if rank is not None and rank != world().rank:
         raise problem(
             ValueError,
-            f"{_OWNER}: each process loads what its own devices hold",
+            f"{_OWNER}: each process loads the shards of its own devices",
             got=f"rank_id={rank}",
             expected=f"{world().rank}, or leave it out",
         )

@@ -1,4 +1,4 @@
-"""Parts made whole: in memory, and as files that anybody reads."""
+"""Merging shards into whole parameters, in memory and as files."""
 
 from __future__ import annotations
 
@@ -33,56 +33,57 @@ def unified_safetensors(
     choice_func: Choice | None = None,
     split_dst_file: tuple[int, ...] = (),
 ) -> None:
-    """Write a checkpoint in parts as one safetensors file of whole parameters, in `dst_dir`.
+    """Write a sharded checkpoint as one safetensors file of whole parameters, in `dst_dir`.
 
-    `file_suffix` is how its name ends, if the folder has several. `choice_func` of a name gives
-    whether it is written, or another name for it. With `split_dst_file=(2, 3)` only the second of
-    three files is written, with a third of the parameters. The parts say themselves where they
-    belong, so no strategy is asked for. One parameter is in memory at a time.
+    `file_suffix` selects one of several checkpoints in the folder by the end of its name.
+    `choice_func` of a name returns whether to write it, or a new name. With
+    `split_dst_file=(2, 3)`, only the second of three files is written, with a third of the
+    parameters. Shards contain their layouts, so no strategy is needed. Memory holds one parameter
+    at a time.
     """
     index = _chosen_index(Path(src_dir), file_suffix)
-    found = ShardCatalogue.of_index(index)
-    names = _renamed(found.names, choice_func)
+    catalogue = ShardCatalogue.of_index(index)
+    names = _renamed(catalogue.names, choice_func)
     target = index.name.removesuffix(INDEX_SUFFIX)
     if split_dst_file:
         number, count = _checked_split(split_dst_file)
         names = dict(list(names.items())[number - 1 :: count])
         target = f"{target}-{number:05}-of-{count:05}"
-    write_atomically(Path(dst_dir) / f"{target}.safetensors", _content(found, names))
+    write_atomically(Path(dst_dir) / f"{target}.safetensors", _content(catalogue, names))
 
 
-def _content(found: ShardCatalogue, names: Mapping[str, str]) -> Iterator[bytes]:
-    kinds = {new: (found.dtype(old).name, found.shape(old)) for new, old in names.items()}
-    yield safetensors_format.head(kinds, {"format": "ms", **found.texts}, check=False)
+def _content(catalogue: ShardCatalogue, names: Mapping[str, str]) -> Iterator[bytes]:
+    kinds = {new: (catalogue.dtype(old).name, catalogue.shape(old)) for new, old in names.items()}
+    yield safetensors_format.head(kinds, {"format": "ms", **catalogue.texts}, check=False)
     for old in names.values():
-        yield found.whole(old).tobytes()
+        yield catalogue.whole(old).tobytes()
 
 
 def _chosen_index(folder: Path, suffix: str | None) -> Path:
     if suffix is None:
         return found_index(folder)
     files = sorted(folder.glob(f"*{INDEX_SUFFIX}"))
-    found = [file for file in files if file.name.removesuffix(INDEX_SUFFIX).endswith(suffix)]
-    if len(found) != 1:
+    chosen = [file for file in files if file.name.removesuffix(INDEX_SUFFIX).endswith(suffix)]
+    if len(chosen) != 1:
         raise problem(
             ValueError,
-            f"unified_safetensors: {len(found)} checkpoints in {folder} end with {suffix!r}",
+            f"unified_safetensors: {len(chosen)} checkpoints in {folder} end with {suffix!r}",
             got=", ".join(file.name for file in files[:5]),
             expected="one",
         )
-    return found[0]
+    return chosen[0]
 
 
 def _renamed(names: Sequence[str], choice: Choice | None) -> dict[str, str]:
-    """The names in the checkpoint by those in the new file."""
-    found: dict[str, str] = {}
+    """The names in the checkpoint by the names in the new file."""
+    renamed: dict[str, str] = {}
     for name in names:
         new = True if choice is None else choice(name)
         if new:
-            found[new if isinstance(new, str) else name] = name
-    if not found:
-        raise problem(ValueError, "unified_safetensors: choice_func leaves no parameter")
-    return found
+            renamed[new if isinstance(new, str) else name] = name
+    if not renamed:
+        raise problem(ValueError, "unified_safetensors: choice_func selects no parameter")
+    return renamed
 
 
 def _checked_split(split: Any) -> tuple[int, int]:
@@ -104,7 +105,7 @@ def load_segmented_checkpoints(
     specify_prefix: Any = None,
     choice_func: Callable[[str], bool] | None = None,
 ) -> dict[str, Parameter]:
-    """Read all `.ckpt` files of a folder, each with some parameters, as `load_checkpoint` does."""
+    """Load all `.ckpt` files of a folder, each with some of the parameters."""
     files = sorted(Path(ckpt_file_dir).glob("*.ckpt"))
     if not files:
         raise problem(
@@ -118,22 +119,22 @@ def load_segmented_checkpoints(
         specify_prefix=specify_prefix,
         choice_func=choice_func,
     )
-    found: dict[str, Parameter] = {}
+    loaded: dict[str, Parameter] = {}
     for file in files:
-        found |= read(str(file))
+        loaded |= read(str(file))
     if net is not None:
-        load_param_into_net(net, found, strict_load)
-    return found
+        load_param_into_net(net, loaded, strict_load)
+    return loaded
 
 
 def merge_sliced_parameter(
     sliced_parameters: Sequence[Parameter],
     strategy: Mapping[str, tuple[Mesh, Placement]] | None = None,
 ) -> Parameter:
-    """The whole parameter of which there is a part for each device, in their order.
+    """The whole parameter from its shards, one for each device, in the order of devices.
 
-    `strategy` says how parameters are cut, as `build_searched_strategy` gives it; without one the
-    parts are rows, one below the other.
+    `strategy` is how parameters are sharded, as returned by `build_searched_strategy`; without
+    one, the shards are rows, in order.
     """
     owner = "merge_sliced_parameter"
     parts = list(sliced_parameters)
@@ -144,7 +145,7 @@ def merge_sliced_parameter(
         if (part.name, part.dtype) != (first.name, first.dtype):
             raise problem(
                 ValueError,
-                f"{owner}: the parts are not those of one parameter",
+                f"{owner}: the shards belong to different parameters",
                 got=f"{part.name} of {part.dtype}",
                 expected=f"{first.name} of {first.dtype}",
             )
@@ -155,7 +156,7 @@ def merge_sliced_parameter(
         whole = _joined(first.name, arrays, *strategy[first.name])
     else:
         raise problem(
-            KeyError, f"{owner}: the strategy does not know {first.name}",
+            KeyError, f"{owner}: the strategy has no entry for {first.name}",
             got=", ".join(list(strategy)[:5]),
         )  # fmt: skip
     return Parameter(Tensor(whole), first.name, first.requires_grad, first.layerwise_parallel)
@@ -164,29 +165,29 @@ def merge_sliced_parameter(
 def _joined(
     name: str, arrays: Sequence[np.ndarray], mesh: Mesh, placement: Placement
 ) -> np.ndarray:
-    """The parts of all devices of a mesh in their places."""
+    """Assemble the shards of all devices of a mesh."""
     shape, counts = arrays[0].shape, [mesh.degree(dim) for dim in placement.dims]
     if len(arrays) != mesh.devices or len(shape) != len(counts):
         raise problem(
             ValueError,
-            f"merge_sliced_parameter: the parts of {name} are not those of the strategy",
-            got=f"{len(arrays)} parts of shape {shape}",
-            expected=f"{mesh.devices} parts with {len(counts)} dimensions",
+            f"merge_sliced_parameter: the shards of {name} do not match the strategy",
+            got=f"{len(arrays)} shards of shape {shape}",
+            expected=f"{mesh.devices} shards with {len(counts)} dimensions",
         )
     whole = np.empty([n * count for n, count in zip(shape, counts, strict=True)], arrays[0].dtype)
     for device, array in enumerate(arrays):
-        at = np.unravel_index(device, mesh.sizes)
-        place = []
+        coordinates = np.unravel_index(device, mesh.sizes)
+        region = []
         for size, dim in zip(shape, placement.dims, strict=True):
             number = 0
             for axis in dim:
-                number = number * mesh.sizes[axis] + int(at[axis])
-            place.append(slice(number * size, (number + 1) * size))
-        whole[tuple(place)] = array
+                number = number * mesh.sizes[axis] + int(coordinates[axis])
+            region.append(slice(number * size, (number + 1) * size))
+        whole[tuple(region)] = array
     return whole
 
 
 def sync_pipeline_shared_parameters(net: Cell) -> None:
-    """Nothing needs to be done: a parameter that several stages share has one home for all."""
+    """For compatibility: a parameter that several stages share is stored once for all."""
     if not isinstance(net, Cell):
         raise wrong_type("sync_pipeline_shared_parameters", "net", net, "Cell")

@@ -1,8 +1,8 @@
-"""The file of one process: a safetensors file that says of each part where it belongs.
+"""The shard file of one process: a safetensors file with the offset of each shard.
 
-Its metadata have, under `mycelia.parts`, the rank that wrote it and the offset and the whole shape
-of every part. Its last entry holds a checksum of each of the others: so a file can be written while
-it is checked, with one part in memory.
+Its metadata contain, under `mycelia.parts`, the rank that wrote it, and the offset and whole shape
+of every shard. Its last entry contains the checksums of the others, so that a file can be written
+and checksummed with one shard in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLACES, TEXTS, CHECKSUMS = "mycelia.parts", "mycelia.texts", "mycelia.checksums"
 
 @dataclass(frozen=True)
 class CheckpointShard:
-    """A part of an array in a file: where it begins in the whole, and where in the file."""
+    """A shard of an array in a file: its offset in the whole, and its position in the file."""
 
     file: Path
     name: str
@@ -44,7 +44,7 @@ class CheckpointShard:
         return tuple([slice(o, o + n) for o, n in zip(self.offset, self.shape, strict=True)])
 
     def numbers(self) -> np.ndarray:
-        """The numbers, read when they are looked at."""
+        """The values, memory-mapped."""
         if not prod(self.shape):
             return np.empty(self.shape, self.dtype)
         return np.memmap(self.file, self.dtype, "r", self.begin, self.shape or (1,)).reshape(
@@ -52,21 +52,21 @@ class CheckpointShard:
         )
 
     def checked(self) -> np.ndarray:
-        """All numbers, of which the checksum is right."""
-        found = np.array(self.numbers(), order="C")
-        if self.checksum is not None and _checksum(found) != self.checksum:
+        """The values, checked against the checksum."""
+        values = np.array(self.numbers(), order="C")
+        if self.checksum is not None and _checksum(values) != self.checksum:
             raise problem(
                 ValueError,
-                f"the checkpoint is damaged: the numbers of {self.name} are not those saved",
-                got=f"another checksum in {self.file}",
+                f"the checkpoint is damaged: the values of {self.name} are not those saved",
+                got=f"a wrong checksum in {self.file}",
                 fix="use an older checkpoint",
             )
-        return found
+        return values
 
 
 @dataclass(frozen=True)
 class CheckpointShardFile:
-    """What a file of one process holds: parts of arrays, texts, and entries of its own."""
+    """The content of a shard file: shards of arrays, strings, and private entries."""
 
     path: Path
     rank: int
@@ -83,9 +83,9 @@ def encode(
     rank: int,
     processes: int,
 ) -> Iterator[bytes]:
-    """The bytes of a file: parts of arrays with names and whole shapes, and what is the rank's own.
+    """The bytes of a file: named shards with whole shapes, and the private entries of the rank.
 
-    The numbers of a part are brought to the host when its turn comes.
+    Each shard is copied to the host when it is written.
     """
     entries: dict[str, LocalShard] = {}
     places: dict[str, Any] = {}
@@ -109,7 +109,7 @@ def encode(
 
 
 def _key(name: str, whole: Shape, part: LocalShard) -> str:
-    """How a part is called in its file: `weight`, or `weight[0:2,4:8]` if it is not the whole."""
+    """The name of a shard in its file: `weight`, or `weight[0:2,4:8]` if it is not the whole."""
     if part.shape == whole:
         return name
     bounds = zip(part.offset, part.shape, strict=True)
@@ -117,7 +117,7 @@ def _key(name: str, whole: Shape, part: LocalShard) -> str:
 
 
 def opened(path: Path) -> CheckpointShardFile:
-    """What a file says it holds; the numbers are left where they are."""
+    """Read the entries of a shard file, without the data."""
     try:
         entries, metadata = safetensors_format.places(path)
         facts = json_value(metadata[PLACES])
@@ -141,14 +141,14 @@ def opened(path: Path) -> CheckpointShardFile:
     except FileNotFoundError:
         raise problem(
             ValueError,
-            "a file of the checkpoint is missing: what one process wrote",
+            "a file of the checkpoint is missing",
             got=str(path),
-            fix="put it back, or use another checkpoint: none of its parts is elsewhere",
+            fix="restore it, or use another checkpoint: its shards are not stored elsewhere",
         ) from None
     except (ValueError, KeyError, TypeError) as error:
         raise problem(
             ValueError,
-            f"{path} is damaged, or no part of a checkpoint",
+            f"{path} is damaged, or not a shard file of a checkpoint",
             got=_said(error),
             expected="a file that save_checkpoint(..., integrated_save=False) wrote",
         ) from None
@@ -167,11 +167,11 @@ def _check_place(part: CheckpointShard) -> None:
     if not fits or any(end > size for end, size in zip(ends, part.whole, strict=True)):
         raise problem(
             ValueError,
-            f"a part of {part.name} does not lie inside the whole",
+            f"a shard of {part.name} is outside of the whole array",
             got=f"shape {part.shape} at {part.offset} of {part.whole}, in {part.file}",
         )
 
 
 def _checksum(array: np.ndarray) -> int:
-    """The checksum of an array whose numbers lie one behind the other, without a copy."""
+    """The checksum of a contiguous array, without a copy."""
     return crc32(array.reshape(-1).view(np.uint8).data)

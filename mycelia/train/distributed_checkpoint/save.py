@@ -1,4 +1,4 @@
-"""Saving in parts: every process writes what its devices hold, and the first one the index."""
+"""Saving sharded checkpoints: every process writes its shards, and rank 0 the index."""
 
 from __future__ import annotations
 
@@ -40,26 +40,27 @@ from mycelia.train.distributed_checkpoint.part_file import encode
 from mycelia.train.safetensors_format import checked_dtype
 
 _OWNER = "save_checkpoint"
-_GLANCE = 0.2  # seconds between looks for the files of other processes
-_PATIENCE = 300  # seconds until they must be there, after that of the first
-Named = Sequence[tuple[str, Any]]  # tensors and texts
+_GLANCE = 0.2  # seconds between checks for the files of other processes
+_PATIENCE = 300  # timeout in seconds, after the file of rank 0
+Named = Sequence[tuple[str, Any]]  # tensors and strings
 
 
 def comes_in_parts(named: Named) -> bool:
-    """Whether there are several parts at all: of arrays on several devices, or of processes."""
+    """Whether there are several shards: arrays on several devices, or several processes."""
     return world().size > 1 or is_spread(named)
 
 
 def is_spread(named: Named) -> bool:
-    """Whether some arrays lie on several devices."""
+    """Whether some arrays are on several devices."""
     return any(is_on_several_devices(t._data) for _, t in named if isinstance(t, Tensor))
 
 
 def save_parts(named: Named, own: Named, path: Path, *, later: bool) -> Path:
-    """Save tensors and texts in parts, and what each process keeps of its `own`.
+    """Save tensors and strings as shards, and the private entries `own` of each process.
 
-    All processes must call it, with tensors of the same names. They all learn whether it worked,
-    unless the files are written `later`, in the background. Gives the file to wait for then.
+    All processes must call it, with tensors of the same names. They all learn whether it
+    succeeded, unless the files are written `later`, in the background. Returns the file to wait
+    for.
     """
     index = index_path(path)
     texts = {name: text for name, text in named if isinstance(text, str)}
@@ -81,87 +82,92 @@ def save_parts(named: Named, own: Named, path: Path, *, later: bool) -> Path:
 
 
 def _agreed_generation(index: Path, named: Named) -> int:
-    """The number of this save, which the first process chooses; all must save the same."""
+    """The generation number of this save, chosen by rank 0; checks that all ranks save the same."""
     generation, error = 0, None
     if world().rank == 0:
         try:
-            _wait_for_the_last(index)
+            _wait_for_earlier(index)
             generation = next_generation(index)
-        except OSError as found:
-            generation, error = -1, found
+        except OSError as caught:
+            generation, error = -1, caught
     kinds = [
         [name, "text"] if isinstance(t, str) else [name, list(t.shape), str(t.dtype)]
         for name, t in named
     ]
-    told = gather_from_all(_OWNER, [generation, *fingerprint([str(index.absolute()), kinds])])
-    if (told[:, 1:] != told[0, 1:]).any():
-        others = np.flatnonzero((told[:, 1:] != told[0, 1:]).any(axis=1)).tolist()
+    gathered = gather_from_all(_OWNER, [generation, *fingerprint([str(index.absolute()), kinds])])
+    if (gathered[:, 1:] != gathered[0, 1:]).any():
+        others = np.flatnonzero((gathered[:, 1:] != gathered[0, 1:]).any(axis=1)).tolist()
         raise problem(
             ValueError,
-            f"{_OWNER}: the processes save different things, or in different places",
+            f"{_OWNER}: the processes save different tensors, or to different paths",
             got=f"ranks {others} differ from rank 0; here {len(named)} entries for {index}",
             expected="one folder for all, and the same names, shapes and dtypes",
-            fix="save a whole file of each: save_checkpoint(..., integrated_save=True)",
+            fix="save one whole file per process: save_checkpoint(..., integrated_save=True)",
         )
     if error is not None:
         raise error
-    if told[0, 0] < 0:
-        raise problem(OSError, f"{_OWNER}: rank 0 could not look into {index.parent}")
-    return int(told[0, 0])
+    if gathered[0, 0] < 0:
+        raise problem(OSError, f"{_OWNER}: rank 0 could not read {index.parent}")
+    return int(gathered[0, 0])
 
 
-def _wait_for_the_last(index: Path) -> None:
-    """Let an earlier save of the same checkpoint end that is under way in the background."""
-    with busy():  # a wait that ends
+def _wait_for_earlier(index: Path) -> None:
+    """Wait for an earlier background save of the same checkpoint."""
+    with busy():  # the wait is bounded
         error = finish(index)
     if error is not None:
-        logger.warning("%s could not be saved the last time: %s", index, error)
+        logger.warning("the previous save of %s failed: %s", index, error)
 
 
 def fingerprint(facts: Any) -> list[int]:
-    """Two numbers (int32) that are others for other facts."""
+    """Two int32 numbers that differ for different values, with high probability."""
     digest = hashlib.sha256(json.dumps(facts).encode()).digest()
     return np.frombuffer(digest[:8], np.int32).tolist()
 
 
 def _chosen(tensors: Sequence[tuple[str, Tensor]]) -> list[tuple[str, Shape, LocalShard]]:
-    """The parts that this process writes, with names and whole shapes.
+    """The shards that this process writes, with names and whole shapes.
 
-    Of what processes hold together, the first device with a part has its process write it. Of what
+    Arrays that processes share are written by the process of the first device with each shard.
+    Arrays that each process has a copy of are written by the first one, preferably from a device.
     each has a copy of its own, the first process with one writes it, on a device before the host.
     """
-    held = [array_residency(tensor._data) for _, tensor in tensors]
-    _check_private(tensors, held)
-    all_held = gather_from_all(_OWNER, held) if tensors else np.empty((world().size, 0), int)
-    best = all_held.max(axis=0)
-    first = all_held.argmax(axis=0)  # the lowest rank with the best
-    found = []
-    for place, (name, tensor) in enumerate(tensors):
-        if best[place] == ArrayResidency.SHARED:
-            is_mine = held[place] is ArrayResidency.SHARED
+    residencies = [array_residency(tensor._data) for _, tensor in tensors]
+    _check_private(tensors, residencies)
+    all_of_them = (
+        gather_from_all(_OWNER, residencies) if tensors else np.empty((world().size, 0), int)
+    )
+    best = all_of_them.max(axis=0)
+    first = all_of_them.argmax(axis=0)  # the lowest rank with the best
+    chosen = []
+    for index, (name, tensor) in enumerate(tensors):
+        if best[index] == ArrayResidency.SHARED:
+            is_mine = residencies[index] is ArrayResidency.SHARED
         else:
-            is_mine = first[place] == world().rank
+            is_mine = first[index] == world().rank
         if is_mine:
-            found += [(name, tensor.shape, part) for part in shards_to_write(tensor._data)]
-    return found
+            chosen += [(name, tensor.shape, part) for part in shards_to_write(tensor._data)]
+    return chosen
 
 
-def _check_private(tensors: Sequence[tuple[str, Tensor]], held: Sequence[ArrayResidency]) -> None:
-    for (name, tensor), how in zip(tensors, held, strict=True):
-        is_copy = how in (ArrayResidency.HOST, ArrayResidency.DEVICE)
+def _check_private(
+    tensors: Sequence[tuple[str, Tensor]], residencies: Sequence[ArrayResidency]
+) -> None:
+    for (name, tensor), residency in zip(tensors, residencies, strict=True):
+        is_copy = residency in (ArrayResidency.HOST, ArrayResidency.DEVICE)
         is_own = isinstance(tensor, Parameter) and tensor.layerwise_parallel
         if world().size > 1 and is_copy and is_own:
             raise problem(
                 ValueError,
-                f"{_OWNER}: {name} is of another meaning in each process (layerwise_parallel)",
-                expected="parameters that processes hold parts of, or equal copies",
-                fix="save a whole file of each, with a name of its own: integrated_save=True",
+                f"{_OWNER}: {name} differs between processes (layerwise_parallel)",
+                expected="parameters that are sharded over processes, or identical copies",
+                fix="save one whole file per process, with different names: integrated_save=True",
             )
 
 
 def _write_together(index: Path, generation: int, file: Path, content: Iterator[bytes]) -> None:
-    """All write, then the first one the index, when the files of all are there."""
-    tell_failures(lambda: write_atomically(file, content), "its part")
+    """Write all shards, then the index from rank 0."""
+    tell_failures(lambda: write_atomically(file, content), "its shard")
 
     def complete() -> None:
         if world().rank == 0:
@@ -171,13 +177,13 @@ def _write_together(index: Path, generation: int, file: Path, content: Iterator[
 
 
 def tell_failures(write: Callable[[], None], what: str) -> None:
-    """Write, and hear whether all others could: if one cannot, all raise OSError."""
+    """Write, and exchange whether all processes succeeded: if one fails, all raise OSError."""
     error: OSError | None = None
     try:
-        with busy():  # what takes long, but ends: nobody is stuck meanwhile
+        with busy():  # slow, but bounded
             write()
-    except OSError as found:
-        error = found
+    except OSError as caught:
+        error = caught
     failed = np.flatnonzero(gather_from_all(_OWNER, [error is not None])[:, 0]).tolist()
     if error is not None:
         raise error
@@ -186,12 +192,12 @@ def tell_failures(write: Callable[[], None], what: str) -> None:
             OSError,
             f"{_OWNER}: rank {failed[0]} could not write {what}",
             got=f"ranks {failed} failed",
-            fix="look for the error of that rank: a full disk, or a folder it may not write to",
+            fix="check the error of that rank: a full disk, or missing write permission",
         )
 
 
 def _begin(index: Path, generation: int, file: Path, content: Iterator[bytes]) -> Path:
-    """Let a thread write the part of this process; in the first one, then the index."""
+    """Write the shard of this process in a thread; rank 0 then writes the index."""
     if world().rank != 0:
         write_later(file, content)
         return file
@@ -202,9 +208,9 @@ def _begin(index: Path, generation: int, file: Path, content: Iterator[bytes]) -
 def _parts_then_index(
     index: Path, generation: int, file: Path, content: Iterator[bytes], processes: int
 ) -> Iterator[bytes]:
-    """The bytes of the index, once the files of all processes are there.
+    """The bytes of the index, once the shard files of all processes exist.
 
-    A thread cannot meet other processes, for they may be at another meeting; it looks at files.
+    The thread polls for files, because other processes may be in another collective.
     """
     remove_older(index)
     write_atomically(file, content)
@@ -215,7 +221,7 @@ def _parts_then_index(
             if time.monotonic() > until:
                 raise problem(
                     OSError,
-                    f"{_OWNER}: the part of rank {rank} did not come",
+                    f"{_OWNER}: rank {rank} has not written its shard",
                     got=f"no {other} after {_PATIENCE} s",
                 )
             time.sleep(_GLANCE)

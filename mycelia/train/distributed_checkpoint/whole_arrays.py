@@ -1,4 +1,4 @@
-"""All that a checkpoint in parts holds, whole: for one process, or to go on with a run."""
+"""Reading all of a sharded checkpoint as whole arrays."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from mycelia.train.distributed_checkpoint.catalogue import ShardCatalogue
 
 
 def all_of(index: Path) -> dict[str, Any]:
-    """Arrays and texts by name."""
-    found = ShardCatalogue.of_index(index)
-    return {name: found.whole(name) for name in found.names} | found.texts
+    """Arrays and strings by name."""
+    catalogue = ShardCatalogue.of_index(index)
+    return {name: catalogue.whole(name) for name in catalogue.names} | catalogue.texts
 
 
 def all_of_run(index: Path) -> dict[str, Any]:
-    """The same, with what this process had saved of its own; what the first one had, if there
-    were more or fewer processes then.
+    """The same, with the private entries of this process; those of rank 0 if the number of
+    processes has changed.
     """
-    found = ShardCatalogue.of_index(index)
-    rank = world().rank if len(found.files) == world().size else 0
-    arrays = {name: found.whole(name) for name in found.names}
-    return arrays | found.texts | found.own_entries(rank)
+    catalogue = ShardCatalogue.of_index(index)
+    rank = world().rank if len(catalogue.files) == world().size else 0
+    arrays = {name: catalogue.whole(name) for name in catalogue.names}
+    return arrays | catalogue.texts | catalogue.own_entries(rank)

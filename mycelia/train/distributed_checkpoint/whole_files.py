@@ -1,4 +1,4 @@
-"""Files of whole tensors seen as parts: each tensor is one part, which is all of it."""
+"""Reading files of whole tensors as shard files: each tensor is a single shard."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from mycelia.train.distributed_checkpoint.part_file import (
 
 
 def whole_file(path: Path) -> CheckpointShardFile | None:
-    """What a safetensors file of whole tensors holds; None if it is one of parts, or missing."""
+    """The content of a safetensors file of whole tensors; None for shard files or no file."""
     if not path.is_file():
         return None
     if path.suffix == ".ckpt":
         raise problem(
             ValueError,
-            "load_distributed_checkpoint: a file of format 'ckpt' does not say where parts belong",
+            "load_distributed_checkpoint: a 'ckpt' file has no layouts",
             got=str(path),
-            fix="a whole one: load_checkpoint(file, network)",
+            fix="load a whole one: load_checkpoint(file, network)",
         )
     try:
         entries, metadata = safetensors_format.places(path)
     except ValueError as error:
         raise problem(
             ValueError,
-            f"load_distributed_checkpoint: {path} is damaged, or no checkpoint",
+            f"load_distributed_checkpoint: {path} is damaged, or not a checkpoint",
             got=str(error).splitlines()[0],
             expected="a file that save_checkpoint(..., format='safetensors') wrote",
         ) from None

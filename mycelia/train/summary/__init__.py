@@ -1,3 +1,3 @@
-"""Summaries: what a training says of itself, in files that TensorBoard shows."""
+"""Summaries of training runs, in files for TensorBoard."""
 
 from mycelia.train.summary.summary_record import SummaryRecord as SummaryRecord

@@ -1,4 +1,4 @@
-"""Networks as graphs for TensorBoard: their program, or their cells if there is none."""
+"""Network graphs for TensorBoard: the program, or the tree of cells if there is none."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _TREE_ROOT = "network"
 
 
 def network_graph(network: Cell, inputs: tuple[Any, ...] | None = None) -> bytes:
-    """The graph of a network for some inputs, or as it was compiled last; else of its cells."""
-    program = _compiled_program(network) if inputs is None else _read_program(network, inputs)
+    """The graph of a network for some inputs, or as last compiled; else the tree of its cells."""
+    program = _compiled_program(network) if inputs is None else _traced_program(network, inputs)
     if program is None:
         return graph_def(_cell_nodes(network))
     return graph_def(_ProgramNodes(program).all())
 
 
-def _read_program(network: Cell, inputs: tuple[Any, ...]) -> Program | None:
-    """What the network becomes for these inputs; None if that is no single program."""
+def _traced_program(network: Cell, inputs: tuple[Any, ...]) -> Program | None:
+    """The program of the network for these inputs; None if it has graph breaks."""
     try:
         return trace_for(network, inputs).read.plain
     except GraphBreak:
@@ -40,12 +40,12 @@ def _read_program(network: Cell, inputs: tuple[Any, ...]) -> Program | None:
 
 def _compiled_program(network: Cell) -> Program | None:
     reads = [entry.read for entry in compiled_of(network).entries.values()]
-    found = [read.plain for read in reads if read is not None]
-    return found[-1] if found else None
+    programs = [read.plain for read in reads if read is not None]
+    return programs[-1] if programs else None
 
 
 def _cell_nodes(network: Cell) -> list[EventGraphNode]:
-    """Each cell, joined with its parameters."""
+    """Each cell, connected to its parameters."""
     nodes = []
     for path, cell in network.cells_and_names():
         scope = path.replace(".", "/") or _TREE_ROOT
@@ -60,17 +60,17 @@ def _cell_nodes(network: Cell) -> list[EventGraphNode]:
 
 
 class _ProgramNodes:
-    """The nodes of a program by name; what computes with a cell's parameters is in its scope."""
+    """The nodes of a program by name; operators on a cell's parameters are in the cell's scope."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self._names: dict[GraphNode, str] = {}
-        self._parameter_scopes: dict[GraphNode, str] = {}  # of what is made of parameters alone
+        self._parameter_scopes: dict[GraphNode, str] = {}  # nodes computed from parameters only
         self._used: Counter[str] = Counter()
         self._nodes: list[EventGraphNode] = []
 
     def all(self) -> list[EventGraphNode]:
-        """The boxes, inputs before users."""
+        """All nodes, inputs before users."""
         root = self._program.graph
         bodies = nodes_by_graph(root)
         for graph in bodies:
@@ -100,9 +100,9 @@ class _ProgramNodes:
         self._add(node, f"{scope}/{operator}" if scope else operator, operator, (*inputs, *inside))
 
     def _scope_of(self, node: Apply) -> str:
-        found = [self._parameter_scopes.get(arg) for arg in node.args if arg in self._names]
-        scope = next((s for s in found if s is not None), "")
-        if found and all(s == scope for s in found):
+        scopes = [self._parameter_scopes.get(arg) for arg in node.args if arg in self._names]
+        scope = next((s for s in scopes if s is not None), "")
+        if scopes and all(s == scope for s in scopes):
             self._parameter_scopes[node] = scope
         root = self._program.graph
         return scope or ("" if node.graph is root else node.graph.name)
@@ -116,7 +116,7 @@ class _ProgramNodes:
 
 
 def _place(span: Span | None) -> tuple[tuple[str, str], ...]:
-    """The user's line, as a note."""
+    """The user's source line, as an annotation."""
     if span is None:
         return ()
     return (("line", f"{Path(span.file).name}:{span.line} {span.text.strip()}"),)

@@ -1,4 +1,4 @@
-"""Checks of the options that writers of summaries share."""
+"""Checks of options shared by writers of summaries."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ _FORMATS = {TENSOR_FORMAT: ("npy",)}
 
 
 def checked_directory(owner: str, argument: str, path: Any) -> str:
-    """The absolute path of a directory, which is there afterwards."""
+    """The absolute path of a directory, which is created if needed."""
     if not isinstance(path, str):
         raise wrong_type(owner, argument, path, "str")
     if not path.strip():
         raise wrong_value(owner, argument, path, "a path, not blank")
-    found = os.path.realpath(path)
-    if os.path.isfile(found):
-        raise problem(NotADirectoryError, f"{owner}: {argument} is a file", got=found)
-    os.makedirs(found, exist_ok=True)
-    return found
+    directory = os.path.realpath(path)
+    if os.path.isfile(directory):
+        raise problem(NotADirectoryError, f"{owner}: {argument} is a file", got=directory)
+    os.makedirs(directory, exist_ok=True)
+    return directory
 
 
 def checked_export(owner: str, options: Any) -> dict[str, str]:
-    """In which formats to export what, such as `{"tensor_format": "npy"}`."""
+    """Check export formats, such as `{"tensor_format": "npy"}`."""
     check_instance(owner, "export_options", options, (dict, type(None)))
-    given = options or {}
-    for key, value in given.items():
+    formats = options or {}
+    for key, value in formats.items():
         check_instance(owner, "export_options", key, str)
         check_instance(owner, "export_options", value, (str, type(None)))
-    for key, value in given.items():
+    for key, value in formats.items():
         if key not in _FORMATS:
             raise wrong_value(owner, "export_options", key, f"a dict with keys in {list(_FORMATS)}")
         if value is not None and value not in _FORMATS[key]:
             raise wrong_value(owner, key, value, f"in {list(_FORMATS[key])}")
-    return {key: value for key, value in given.items() if value is not None}
+    return {key: value for key, value in formats.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Writing summaries of a training to a file."""
+"""SummaryRecord: writes summaries of a training run to a file for TensorBoard."""
 
 from __future__ import annotations
 
@@ -34,20 +34,19 @@ _MODES = ("train", "eval")
 
 
 class SummaryRecord(CheckedKeywords):
-    """A file of summaries in `log_dir`: values by step, which TensorBoard shows.
+    """Writes summaries to a file in `log_dir`: values by step, which TensorBoard shows.
 
-    Values come from `add_value` and from the summary operators of networks that run while the
-    record is open; `record` writes the newest of each name. One record can be open at a time.
-
-    The file is called `<file_prefix>.out.tfevents.summary.<seconds>.<device>.<host><file_suffix>`:
-    MindSpore's name, with the `tfevents` by which TensorBoard finds its files. What would make it
-    larger than `max_file_size` bytes is left out. `network` is drawn as a graph. Errors of writing
-    are logged, or raised with `raise_exception`. With `export_options={"tensor_format": "npy"}`
-    tensors go to files of their own, too. The training process writes the file itself, so
-    `num_process` is checked and not needed.
+    Values come from `add_value` and from summary operators of networks that run while the record
+    is open; `record` writes the newest value of each name. One record can be open at a time. The
+    file is named `<file_prefix>.out.tfevents.summary.<seconds>.<device>.<host><file_suffix>`:
+    MindSpore's name, with the `tfevents` that TensorBoard looks for. Events that would exceed
+    `max_file_size` bytes are dropped. `network` is written as a graph. Write errors are logged, or
+    raised with `raise_exception`. `export_options={"tensor_format": "npy"}` additionally writes
+    tensors to separate files. The training process writes the file itself, so `num_process` has no
+    effect.
     """
 
-    count: ClassVar[int] = 0  # records that are open
+    count: ClassVar[int] = 0  # open records
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class SummaryRecord(CheckedKeywords):
         self._mode = _MODES[0]
         self._is_closed = False
         self._has_graph = False
-        self._stop_listening = [subscribe(p, partial(self._hear, p)) for p in TENSOR_PLUGINS]
+        self._unsubscribe = [subscribe(p, partial(self._receive, p)) for p in TENSOR_PLUGINS]
         SummaryRecord.count += 1
 
     def __enter__(self) -> Self:
@@ -91,25 +90,27 @@ class SummaryRecord(CheckedKeywords):
         return str(self._file.path)
 
     def set_mode(self, mode: str) -> None:
-        """Say whether values of a training come ("train") or of an evaluation ("eval").
+        """Set whether values belong to training ("train") or evaluation ("eval").
 
-        The graph of the network is written in training.
+        The graph of the network is written in training mode.
         """
         if mode not in _MODES:
             raise wrong_value(OWNER, "mode", mode, f"in {list(_MODES)}")
         self._mode = mode
 
     def add_value(self, plugin: str, name: str, value: Any) -> None:
-        """Keep a value until `record` writes it.
+        """Store a value until `record` writes it.
 
-        The plugins "scalar", "image" (of shape (N, C, H, W)), "histogram" and "tensor" take
-        tensors; "graph" takes the bytes of a GraphDef, "train_lineage" a RunStart or RunEnd,
-        "eval_lineage", "custom_lineage_data" and "dataset_graph" take dicts.
+        The plugins "scalar", "image" (of shape (N, C, H, W)), "histogram", and "tensor" accept
+        tensors; "graph" accepts the bytes of a GraphDef, "train_lineage" a RunStart or RunEnd,
+        "eval_lineage", "custom_lineage_data", and "dataset_graph" accept dicts.
         """
-        found = taken(plugin, name, value)
+        checked = taken(plugin, name, value)
         if (plugin, name) in self._values:
-            log.warning("SummaryRecord: %r came twice for %s, the newest stays", name, plugin)
-        self._values[plugin, name] = found
+            log.warning(
+                "SummaryRecord: %r was added twice for %s; the newest is used", name, plugin
+            )
+        self._values[plugin, name] = checked
 
     def record(
         self,
@@ -117,9 +118,9 @@ class SummaryRecord(CheckedKeywords):
         train_network: Cell | None = None,
         plugin_filter: Callable[[str], bool] | None = None,
     ) -> bool:
-        """Write what came since the last time, as values of `step`; gives whether it was written.
+        """Write the values since the last call, for `step`; returns whether that succeeded.
 
-        Values of a plugin that `plugin_filter` says False of are dropped.
+        Values are dropped if `plugin_filter` returns False for their plugin.
         """
         check_int(OWNER, "step", step)
         check_instance(OWNER, "train_network", train_network, (Cell, type(None)))
@@ -128,7 +129,7 @@ class SummaryRecord(CheckedKeywords):
         if self._is_closed:
             log.error("SummaryRecord: the record is closed, step %d is not written", step)
             return False
-        synchronize()  # the operators of a compiled program may not have said everything yet
+        synchronize()  # operators of a compiled program may still be publishing values
         values, self._values = self._values, {}
         wanted = {
             key: value
@@ -146,23 +147,23 @@ class SummaryRecord(CheckedKeywords):
         return True
 
     def flush(self) -> None:
-        """Let others see what was written."""
+        """Flush the file, so that readers see all values."""
         if self._is_closed:
             log.error("SummaryRecord: the record is closed, there is nothing to flush")
         else:
             self._file.flush()
 
     def close(self) -> None:
-        """Write no more, so that another record can be opened."""
+        """Close the file, so that another record can be opened."""
         if self._is_closed:
             return
         self._is_closed = True
-        for stop in self._stop_listening:
-            stop()
+        for unsubscribe in self._unsubscribe:
+            unsubscribe()
         SummaryRecord.count -= 1
         self._file.close()
 
-    def _hear(self, plugin: str, name: str, value: Tensor) -> None:
+    def _receive(self, plugin: str, name: str, value: Tensor) -> None:
         self._values[plugin, name] = taken(plugin, name, value)
 
     def _write_network(self, network: Cell | None) -> None:
@@ -205,7 +206,7 @@ def _file_name(prefix: str, suffix: str, seconds: int) -> str:
 
 
 def _limit(max_file_size: Any) -> int | None:
-    """How large the file may get; numbers below 0 are none."""
+    """The size limit of the file; negative values mean no limit."""
     if max_file_size is None:
         return None
     limit = check_int(OWNER, "max_file_size", max_file_size)

@@ -1,4 +1,4 @@
-"""Values that a summary takes, by plugin: their checks, and the messages they become."""
+"""Values of summaries by plugin: checks and encoding."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Encoder = Callable[[str, Any], list[bytes]]
 
 
 def taken(plugin: Any, name: Any, value: Any) -> Any:
-    """A value as it is now, checked: an array for a tensor, others as they are."""
+    """Check a value and take a snapshot of it: an array for a tensor, others unchanged."""
     if plugin not in PLUGINS:
         raise wrong_value(OWNER, "plugin", plugin, f"in {list(PLUGINS)}")
     if not isinstance(name, str) or not name:
@@ -52,12 +52,12 @@ def taken(plugin: Any, name: Any, value: Any) -> Any:
 
 
 def encoded(plugin: str, name: str, value: Any) -> list[bytes]:
-    """The messages of a value."""
+    """Encode a value as messages."""
     return _ENCODERS[plugin](name, value)
 
 
 def _array(plugin: str, value: Tensor) -> np.ndarray:
-    """A copy of the numbers, which later steps do not change."""
+    """A copy of the values, which later steps do not change."""
     operator = _OPERATORS[plugin]
     if not operator.fits(value.shape):
         raise problem(
@@ -73,7 +73,7 @@ def _image(name: str, images: np.ndarray) -> list[bytes]:
     if not is_picture(images):
         raise problem(
             ValueError,
-            f"{OWNER}: {name!r} holds no images",
+            f"{OWNER}: {name!r} is not a batch of images",
             got=str(images.shape),
             expected="(N, C, H, W) with 1 or 3 channels",
         )
@@ -81,7 +81,7 @@ def _image(name: str, images: np.ndarray) -> list[bytes]:
 
 
 def _text(name: str, facts: Mapping[str, Any]) -> list[bytes]:
-    """Facts as a JSON text, in a block that TensorBoard leaves as it is."""
+    """A dict as JSON text, in a block that TensorBoard shows verbatim."""
     text = json.dumps(facts, indent=2, default=str)
     return [summary.text_value(name, f"```json\n{text}\n```")]
 

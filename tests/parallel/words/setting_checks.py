@@ -219,7 +219,7 @@ def auto_parallel_in_a_model():
 def auto_parallel_inside_is_refused():
     ms.set_context(mode=ms.GRAPH_MODE)
     step = _step(AutoParallel(Dense()))
-    words = "AutoParallel is inside of another program", "outermost"
+    words = "AutoParallel must be the outermost cell", "outermost"
     fails(RuntimeError, *words, at=lambda: step(numbers(SIZE, SIZE)))
 
 
