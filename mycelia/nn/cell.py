@@ -405,8 +405,8 @@ class Cell(CellState):
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> HookHandle:
-        """Call `hook_fn(cell, inputs, output)` after each run; what it returns is the output."""
         """Call `hook_fn(cell, inputs, output)` after each run; its result replaces the output."""
+        return self._hooks().add("forward", hook_fn, prepend, with_kwargs)
 
     def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
         """Call `hook_fn(cell, grad_input, grad_output)` in the backward pass."""

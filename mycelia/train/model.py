@@ -85,8 +85,8 @@ class Model:
 
     @property
     def eval_network(self) -> Cell | None:
-        """The cell whose results the metrics are told, or None without metrics."""
         """The cell that computes the inputs of the metrics, or None without metrics."""
+        return self._eval_network
 
     @property
     def predict_network(self) -> Cell:

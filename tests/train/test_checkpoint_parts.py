@@ -153,7 +153,7 @@ def test_what_is_missing_or_too_much_is_named(tmp_path):
                 load()
 
     there = re.escape(f"[0:2, 0:6] in {tmp_path}/rank_0/net@0.safetensors")
-    fails([TOP], [SCALAR], match=rf"parts of w are missing\n.*12 of 24 numbers: {there}")
+    fails([TOP], [SCALAR], match=rf"shards of w are missing\n.*12 of 24 elements: {there}")
     again = ("w", WHOLE, (slice(1, 4), slice(0, 6)))
     fails([TOP], [again], match=rf"two parts of w overlap(.|\n)*{there} and .*rank_1")
     narrow = ("w", WHOLE[:, :3], (slice(0, 4), slice(0, 3)))
@@ -169,12 +169,14 @@ def test_a_missing_file_and_one_cut_off_are_named(tmp_path):
     file = part_path(index, 1, 0)
     data = file.read_bytes()
     file.write_bytes(data[:-20])
-    with pytest.raises(ValueError, match=r"is truncated, or was replaced\n.*rank_1/net@0.safetensors"):
+    with pytest.raises(
+        ValueError, match=r"is truncated, or was replaced\n.*rank_1/net@0.safetensors"
+    ):
         ms.load_checkpoint(str(index))
     changed = bytearray(data)
     changed[data.index(WHOLE[2:].tobytes())] ^= 1
     file.write_bytes(bytes(changed))
-    with pytest.raises(ValueError, match=r"the numbers of w are not those saved\n.*rank_1"):
+    with pytest.raises(ValueError, match=r"the values of w are not those saved\n.*rank_1"):
         ms.load_checkpoint(str(index))
     file.unlink()
     with pytest.raises(ValueError, match=r"is missing(.|\n)*no .*rank_1/net@0.safetensors"):
@@ -260,7 +262,7 @@ def test_parts_become_files_of_chosen_and_renamed_parameters(tmp_path):
         write(tmp_path, [TOP, SCALAR], [BOTTOM], name=name)
     merge = ms.parallel.unified_safetensors
     out = str(tmp_path / "out")
-    with pytest.raises(ValueError, match="holds 2 checkpoints"):
+    with pytest.raises(ValueError, match="contains 2 sharded checkpoints"):
         merge(str(tmp_path), None, out)
     merge(str(tmp_path), None, out, file_suffix="2", choice_func=lambda n: n == "w" and "weight")
     found = ms.load_checkpoint(f"{out}/net-2.safetensors", format="safetensors")

@@ -89,7 +89,9 @@ def test_metrics_are_tried_before_training():
     before = wrong.predict_network.weight.asnumpy()
     with pytest.raises(ValueError) as caught:
         wrong.fit(1, rows(), rows(), callbacks=seen)
-    assert "metric 'mae', told Float32[], Float32[4,2], Int32[4]" in "".join(caught.value.__notes__)
+    assert "metric 'mae', updated with Float32[], Float32[4,2], Int32[4]" in "".join(
+        caught.value.__notes__
+    )
     assert seen.events == []
     np.testing.assert_array_equal(wrong.predict_network.weight.asnumpy(), before)
 

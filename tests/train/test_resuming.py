@@ -508,7 +508,7 @@ def test_states_of_users_callbacks(tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="mycelia")
     made().train(1, shuffled(), again, resume_from=str(tmp_path))
     assert again.count == BATCHES
-    assert "goes on in epoch 1, after 4 of its steps" in caplog.text
+    assert "resumes in epoch 1, after 4 of its steps" in caplog.text
     fresh = Counter()
     with pytest.raises(KeyboardInterrupt):
         made().train(1, shuffled(), [fresh, Crash(5)], resume_from=str(tmp_path))

@@ -204,10 +204,10 @@ def test_what_is_no_image_is_logged_or_raised(tmp_path, caplog):
     with train.SummaryRecord(str(tmp_path)) as record:
         record.add_value("image", "i", wrong)
         assert record.record(1) is True
-    assert "holds no images" in caplog.text
+    assert "is not a batch of images" in caplog.text
     with (
         train.SummaryRecord(str(tmp_path), raise_exception=True) as record,
-        pytest.raises(ValueError, match="holds no images"),
+        pytest.raises(ValueError, match="is not a batch of images"),
     ):
         record.add_value("image", "i", wrong)
         record.record(1)

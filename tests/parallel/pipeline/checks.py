@@ -255,7 +255,11 @@ def refused_in_pynative_mode():
     step = nn.TrainOneStepCell(nn.PipelineCell(network, 4), momentum(network.trainable_params()))
     _raises(RuntimeError, "graph mode", lambda: step(*vectors(np.random.default_rng(0), 16)))
     ms.set_context(mode=ms.GRAPH_MODE)
-    _raises(RuntimeError, "by itself", lambda: step.network(*vectors(np.random.default_rng(0), 16)))
+    _raises(
+        RuntimeError,
+        "called directly",
+        lambda: step.network(*vectors(np.random.default_rng(0), 16)),
+    )
 
 
 def refused_labels():
