@@ -1,4 +1,4 @@
-"""Mixed precision: levels, lists, and scaling of the loss."""
+"""Mixed precision: levels, operator lists, and loss scaling."""
 
 from mycelia.amp.levels import auto_mixed_precision as auto_mixed_precision
 from mycelia.amp.levels import build_train_network as build_train_network

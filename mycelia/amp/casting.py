@@ -1,4 +1,4 @@
-"""Mixed precision: which parts of a network compute in half precision."""
+"""Casting for mixed precision: cells and rules that compute in half precision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rule = Callable[[Primitive, Any], tuple[DType, DType | None] | None]
 
 
 def cast_floats(value: Any, to: DType, only: DType | None = None) -> Any:
-    """Floating tensors (those of dtype `only`), also in tuples, lists and dicts, in dtype `to`."""
+    """Cast floating-point tensors (of dtype `only`), also in tuples, lists, and dicts, to `to`."""
     if isinstance(value, dict):
         return {name: cast_floats(part, to, only) for name, part in value.items()}
     if isinstance(value, (tuple, list)):
@@ -30,7 +30,7 @@ def cast_floats(value: Any, to: DType, only: DType | None = None) -> Any:
 
 
 class CellWrapper(Cell):
-    """A cell around another, whose attributes it shows as its own."""
+    """A cell that wraps another one and exposes its attributes."""
 
     def __init__(self, backbone: Cell) -> None:
         super().__init__(auto_prefix=False)
@@ -43,7 +43,7 @@ class CellWrapper(Cell):
 
 
 class OutputCast(CellWrapper):
-    """A cell whose floating results come in a given dtype."""
+    """A cell whose floating-point results are cast to a dtype."""
 
     def __init__(self, backbone: Cell, dtype: DType) -> None:
         super().__init__(backbone)
@@ -54,7 +54,7 @@ class OutputCast(CellWrapper):
 
 
 class PrecisionRuleCell(CellWrapper):
-    """A cell whose operators compute in the dtypes that a rule says."""
+    """A cell whose operators compute in the dtypes of a rule."""
 
     def __init__(self, backbone: Cell, rule: Rule) -> None:
         super().__init__(backbone)
@@ -66,7 +66,7 @@ class PrecisionRuleCell(CellWrapper):
 
 
 def function_under_rule(fn: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
-    """The same of a function."""
+    """Apply a precision rule to the operators of a function."""
 
     @wraps(fn)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -78,21 +78,21 @@ def function_under_rule(fn: Callable[..., Any], rule: Rule) -> Callable[..., Any
 
 @contextmanager
 def operators_follow(rule: Rule) -> Iterator[None]:
-    """Operators called inside the block compute in the dtypes that `rule(operator, given)` says.
+    """Operators called inside the block compute in the dtypes of `rule(operator, arguments)`.
 
-    It gives the dtype for floating arguments and the one for results (None: as they come), or None
-    for an operator it has no opinion on. What is in the right dtype already is left alone.
-    A function compiled on its own (`jit`) that is called in eager mode inside keeps its dtypes.
+    The rule returns the dtype for floating-point arguments and the one for results (None: no
+    cast), or None to leave an operator alone. Values of the right dtype are not cast.
+    A separately compiled function (`jit`) that is called in eager mode inside keeps its dtypes.
     """
     dispatch = handlers.dispatch
 
     def cast_and_dispatch(op: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = args, kwargs
-        wanted = rule(op, given)
-        if wanted is None or floats_in(given) <= {wanted[0]}:
+        arguments = args, kwargs
+        wanted = rule(op, arguments)
+        if wanted is None or floats_in(arguments) <= {wanted[0]}:
             return dispatch(op, args, kwargs)
         inside, outside = wanted
-        result = dispatch(op, *cast_floats(given, inside))
+        result = dispatch(op, *cast_floats(arguments, inside))
         return result if outside is None else cast_floats(result, outside)
 
     handlers.dispatch = cast_and_dispatch
@@ -103,15 +103,15 @@ def operators_follow(rule: Rule) -> Iterator[None]:
 
 
 def lowering(chosen: Sequence[type], dtype: DType) -> Rule:
-    """The operators in `chosen` compute in `dtype` and give float32; the rest as it comes."""
+    """A rule: operators in `chosen` compute in `dtype` and return float32; others are unchanged."""
     low = frozenset(chosen)
     return lambda op, given: (dtype, float32) if type(op) in low else None
 
 
 def balancing(lower: Sequence[type], upper: Sequence[type], dtype: DType) -> Rule:
-    """Operators in `lower` compute in `dtype`, those in `upper` in float32.
+    """A rule: operators in `lower` compute in `dtype`, those in `upper` in float32.
 
-    The rest compute in what they are given; in the widest of it if that differs.
+    Other operators compute in the dtype of their arguments, or the widest one if these differ.
     """
     low, high = frozenset(lower), frozenset(upper)
 
@@ -120,16 +120,16 @@ def balancing(lower: Sequence[type], upper: Sequence[type], dtype: DType) -> Rul
             return dtype, None
         if type(op) in high:
             return float32, None
-        found = floats_in(given)
-        if len(found) < 2 or op.writes:
+        float_types = floats_in(given)
+        if len(float_types) < 2 or op.writes:
             return None
-        return (float64 if float64 in found else float32), None
+        return (float64 if float64 in float_types else float32), None
 
     return rule
 
 
 def lower_all_but(network: Cell, kept: Sequence[type], dtype: DType) -> None:
-    """Let a network compute in `dtype`, but cells of the classes `kept` in float32."""
+    """Let a network compute in `dtype`, except for cells of the classes `kept`, in float32."""
     network.to_float(dtype)
     replace_cells(network, kept, lambda cell: OutputCast(cell.to_float(float32), dtype))
 
@@ -149,7 +149,7 @@ def lower_only(network: Cell, chosen: Sequence[type], dtype: DType) -> Cell:
 def replace_cells(
     network: Cell, kinds: Sequence[type], replacement: Callable[[Cell], Cell]
 ) -> None:
-    """Put other cells in the place of those of some classes, outermost first."""
+    """Replace the cells of some classes, outermost first."""
     note_network_change()
     done: dict[int, Cell] = {}
     for cell in _outer_cells(network, tuple(kinds)):
@@ -162,12 +162,12 @@ def replace_cells(
 
 
 def _outer_cells(network: Cell, kinds: tuple[type, ...]) -> list[Cell]:
-    """A network and all cells below it that are not, and are not in, a cell of these classes."""
-    found = [network]
+    """A network and the sub-cells that are neither of these classes nor inside such cells."""
+    cells = [network]
     for cell in network._cells.values():
         if cell is not None and not isinstance(cell, kinds):
-            found += [inner for inner in _outer_cells(cell, kinds) if inner not in found]
-    return found
+            cells += [inner for inner in _outer_cells(cell, kinds) if inner not in cells]
+    return cells
 
 
 def floats_in(value: Any) -> set[DType]:

@@ -1,4 +1,4 @@
-"""Training networks in mixed precision: levels O0 to O3 and auto, lists of one's own."""
+"""Mixed precision levels O0 to O3 and auto, and custom lists."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _operators(*groups: str) -> list[type]:
     return [REGISTRY[name] for group in groups for name in group.split()]
 
 
-# Sums of many products: most of the work, which half precision makes fast.
+# Sums of many products: most of the computation, which half precision speeds up.
 _MATRIX_PRODUCTS = "MatMul BatchMatMul"
 _CONVOLUTIONS = "Conv2D Conv2DTranspose Conv3D Conv3DTranspose"
 
@@ -69,42 +69,42 @@ _WHITE_LIST: list[type] = [
     # cells made of convolutions
     *(Conv1d, Conv1dTranspose, Conv2d, Conv2dTranspose, Conv3d, Conv3dTranspose),
     *_operators(_MATRIX_PRODUCTS, _CONVOLUTIONS, "Ger", "Conv2DBackpropInput"),
-    # what follows such a product keeps its range
+    # operators after such a product, which preserve its range
     *_operators("ReLU PReLU"),
 ]
 
-# Means and variances of many numbers lose too much in half precision.
+# Means and variances of many values lose too much accuracy in half precision.
 _BLACK_LIST: list[type] = [BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm]
 
 _AUTO_LOWER = _operators(_MATRIX_PRODUCTS, _CONVOLUTIONS, "Einsum", "PReLU")
 _AUTO_UPPER = _operators(
-    # the results soon leave the range of half precision
+    # results easily exceed the range of half precision
     "Exp Expm1 Sinh Cosh Softplus Pow",
-    # steep near zero, or near the ends of where they are defined
+    # steep near zero, or near the limits of their domains
     "Log Log1p Log2 Log10 Reciprocal Rsqrt Asin ACos Tan Erfinv",
-    # rounding adds up over many numbers
+    # rounding errors accumulate over many values
     "CumSum CumProd ReduceProd Softmax LogSoftmax BatchNorm LayerNorm GroupNorm Cdist Pdist",
-    # losses: such sums, and the gradient begins with them
+    # losses: long sums, from which gradients start
     "NLLLoss BCEWithLogitsLoss KLDivLoss SmoothL1Loss SoftMarginLoss MultiMarginLoss "
     "MultilabelMarginLoss TripletMarginLoss",
 )
 
 
 def get_white_list() -> list[type]:
-    """A copy of the cells and operators that compute in half precision at level O1."""
+    """The cells and operators that compute in half precision at level O1, as a new list."""
     return list(_WHITE_LIST)
 
 
 def get_black_list() -> list[type]:
-    """A copy of the cells that compute in float32 at level O2."""
+    """The cells that compute in float32 at level O2, as a new list."""
     return list(_BLACK_LIST)
 
 
 def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: DType = float16) -> Any:
-    """A network that computes partly in `dtype` and gives float32.
+    """A network that computes partly in `dtype` and returns float32.
 
-    O1: what is on the white list. O2: all but the black list. O3: all. auto: operators that gain
-    by it, while those that need the range compute in float32; also for a function.
+    O1: the white list. O2: all but the black list. O3: everything. auto: operators that benefit,
+    while operators that need the range compute in float32; also accepts a function.
     """
     _check_network(network, amp_level)
     _check_dtype(dtype)
@@ -123,7 +123,7 @@ def auto_mixed_precision(network: Any, amp_level: str = "O0", dtype: DType = flo
         return make(network, rule)
     raise problem(
         ValueError,
-        "auto_mixed_precision: unknown level",
+        "auto_mixed_precision: unknown amp_level",
         got=repr(amp_level),
         expected=", ".join(LEVELS),
     )
@@ -136,13 +136,13 @@ def custom_mixed_precision(
     black_list: list[type] | None = None,
     dtype: DType = float16,
 ) -> Cell:
-    """A network that computes in `dtype` what is on the white list, or all but the black list."""
+    """A network that computes in `dtype`, either the white list or all but the black list."""
     if not isinstance(network, Cell):
         raise wrong_type("custom_mixed_precision", "network", network, "Cell")
     if (white_list is None) == (black_list is None):
         raise problem(
             ValueError,
-            "custom_mixed_precision: takes a white_list or a black_list",
+            "custom_mixed_precision: pass either a white_list or a black_list",
             got="neither" if white_list is None else "both",
         )
     _check_dtype(dtype)
@@ -163,11 +163,11 @@ def build_train_network(
     boost_level: str = "O0",
     **kwargs: Any,
 ) -> Cell:
-    """A cell that makes training steps: the network with its loss, gradients and the optimizer.
+    """A cell that runs training steps: the network with its loss, gradients, and the optimizer.
 
-    `level` is the mixed precision, as for `auto_mixed_precision`; O2 scales the loss by itself.
-    `cast_model_type`, `keep_batchnorm_fp32` and `loss_scale_manager` replace what the level says.
-    With a `boost_level` from O1, the steps are those of `boost.BoostTrainOneStepCell`.
+    `level` is the mixed precision level of `auto_mixed_precision`; O2 scales the loss
+    automatically. `cast_model_type`, `keep_batchnorm_fp32`, and `loss_scale_manager` override the
+    level. With a `boost_level` from O1, the steps are those of `boost.BoostTrainOneStepCell`.
     """
     if not isinstance(optimizer, (Optimizer, Cell)):
         raise wrong_type("build_train_network", "optimizer", optimizer, "Optimizer or Cell")
@@ -188,7 +188,7 @@ def build_train_network(
 
 
 def check_levels(level: Any, boost_level: Any) -> None:
-    """Refuse levels that do not exist."""
+    """Check the mixed precision level and the boost level."""
     if not isinstance(level, str):
         raise wrong_type("mixed precision", "level", level, f"one of {', '.join(LEVELS)}")
     for name, value, allowed in (
@@ -205,7 +205,7 @@ def check_levels(level: Any, boost_level: Any) -> None:
 
 
 class _LossInFloat32(WithLossCell):
-    """A network that computes in half precision, and its loss, which does not."""
+    """A half-precision network with its loss in float32."""
 
     def construct(self, data: Any, label: Any) -> Any:
         output = cast_floats(self._backbone(data), float32)
@@ -248,7 +248,7 @@ def _check_network(network: Any, level: Any) -> None:
     if not isinstance(network, Cell) and not (level == "auto" and is_function):
         raise problem(
             TypeError,
-            f"auto_mixed_precision: level {level!r} cannot change what was given",
+            f"auto_mixed_precision: level {level!r} does not support this network",
             got=type(network).__name__,
             expected="a Cell or a function" if level == "auto" else "a Cell",
         )
@@ -258,7 +258,7 @@ def _check_dtype(dtype: Any) -> None:
     if dtype not in (float16, bfloat16):
         raise problem(
             ValueError,
-            "mixed precision: the lower precision is none of the half ones",
+            "mixed precision: unsupported lower precision",
             got=f"dtype={dtype}",
             expected="float16 or bfloat16",
         )
@@ -272,7 +272,7 @@ def _check_list(name: str, given: Any, kinds: tuple[type, ...]) -> None:
         if not isinstance(kind, type) or not issubclass(kind, kinds):
             raise problem(
                 TypeError,
-                f"custom_mixed_precision: {name} holds something else than classes of {names}",
+                f"custom_mixed_precision: {name} must contain classes of {names}",
                 got=repr(kind),
             )
 
@@ -292,7 +292,7 @@ def _check_options(options: dict[str, Any]) -> None:
         if name not in _OPTIONS:
             raise problem(
                 ValueError,
-                f"build_train_network: there is no option {name!r}",
+                f"build_train_network: unknown option {name!r}",
                 expected=f"one of {', '.join(_OPTIONS)}",
                 fix=did_you_mean(name, _OPTIONS),
             )

@@ -1,4 +1,4 @@
-"""How `Model` scales the loss, so that small gradients survive half precision."""
+"""Loss scale managers: how `Model` scales the loss, to avoid underflow in half precision."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 from mycelia.nn.cell import Cell
 from mycelia.nn.wrap.loss_scale import DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
 
-_MOST_OVERFLOWS = 1000  # in a row: then the training has failed
+_MOST_OVERFLOWS = 1000  # consecutive overflows after which training has failed
 
 
 class LossScaleManager(CheckedKeywords):
-    """The base class: a scale, how it changes after a step, and the cell that changes it."""
+    """Base class: a loss scale, its update after a step, and the cell that updates it."""
 
     def get_loss_scale(self) -> Any:
-        """The scale."""
+        """The loss scale."""
 
     def update_loss_scale(self, overflow: bool) -> None:
-        """Adjust the scale after a step."""
+        """Update the loss scale after a step."""
 
     def get_update_cell(self) -> Cell | None:
-        """The cell that adjusts the scale in the training step, or None if nothing does."""
+        """The cell that updates the scale in the training step, or None."""
 
 
 class FixedLossScaleManager(LossScaleManager):
-    """A scale that stays; `drop_overflow_update` leaves out steps whose gradients overflow."""
+    """A constant loss scale; `drop_overflow_update` skips steps whose gradients overflow."""
 
     def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True) -> None:
         self._loss_scale = check_scale("FixedLossScaleManager", "loss_scale", loss_scale)
@@ -37,7 +37,7 @@ class FixedLossScaleManager(LossScaleManager):
         return self._loss_scale
 
     def get_drop_overflow_update(self) -> bool:
-        """Whether steps whose gradients overflow are left out."""
+        """Whether steps whose gradients overflow are skipped."""
         return self._drop_overflow_update
 
     def get_update_cell(self) -> Cell | None:
@@ -54,18 +54,18 @@ class DynamicLossScaleManager(LossScaleManager):
         self.loss_scale = check_scale(owner, "init_loss_scale", init_loss_scale)
         if scale_factor <= 0:
             raise problem(
-                ValueError, f"{owner}: scale_factor is not positive", got=str(scale_factor)
+                ValueError, f"{owner}: scale_factor must be positive", got=str(scale_factor)
             )
         self.scale_factor = scale_factor
         self.scale_window = check_positive_int(owner, "scale_window", scale_window)
-        self._overflows = False  # whether the last steps did
-        self._alike = 0  # how many steps in a row ended as the last one
+        self._overflows = False  # whether the latest steps overflowed
+        self._alike = 0  # consecutive steps with the same outcome
 
     def get_loss_scale(self) -> float:
         return self.loss_scale
 
     def get_drop_overflow_update(self) -> bool:
-        """Steps whose gradients overflow are always left out."""
+        """Steps whose gradients overflow are always skipped."""
         return True
 
     def update_loss_scale(self, overflow: bool) -> None:
@@ -81,9 +81,9 @@ class DynamicLossScaleManager(LossScaleManager):
         if self._alike > _MOST_OVERFLOWS:
             raise problem(
                 RuntimeError,
-                "DynamicLossScaleManager: the gradients do not stop to overflow",
+                "DynamicLossScaleManager: the gradients keep overflowing",
                 got=f"{self._alike} steps with overflow in a row",
-                fix="look for numbers that are not finite in the data or the network",
+                fix="look for non-finite values in the data or the network",
             )
 
     def get_update_cell(self) -> Cell:
@@ -91,11 +91,11 @@ class DynamicLossScaleManager(LossScaleManager):
 
 
 def check_scale(owner: str, argument: str, scale: float) -> float:
-    """A scale; what is below 1 would make gradients smaller."""
+    """Check a loss scale; values below 1 would shrink gradients."""
     if scale < 1:
         raise problem(
             ValueError,
-            f"{owner}: a loss is scaled up, not down",
+            f"{owner}: a loss scale must be at least 1",
             got=f"{argument}={scale}",
             expected="1 or more",
         )

@@ -1,4 +1,4 @@
-"""Scaling the loss by hand, so that small gradients survive half precision."""
+"""Loss scalers for custom training steps, to avoid underflow in half precision."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from mycelia.transforms.compile_markers import jit_class
 
 
 def all_finite(inputs: Any) -> Any:
-    """Whether all numbers in a tensor, or a tuple or list of them, are finite: a bool Tensor."""
+    """Whether all elements of a tensor, or of a tuple or list of them, are finite."""
     tensors = inputs if isinstance(inputs, (tuple, list)) else [inputs]
     if not tensors or not all(isinstance(tensor, Tensor) for tensor in tensors):
         raise problem(
             TypeError,
-            "all_finite: takes a Tensor, or a tuple or list of them",
+            "all_finite: expected a Tensor, or a tuple or list of Tensors",
             got=", ".join(type(tensor).__name__ for tensor in tensors) or "nothing",
         )
     return reduce(logical_and, [isfinite(tensor).all() for tensor in tensors])
@@ -36,23 +36,23 @@ def all_finite(inputs: Any) -> Any:
 
 @jit_class
 class LossScaler(CheckedKeywords, ABC):
-    """The base class: `scale` the loss, `unscale` the gradients, `adjust` after each step."""
+    """Base class: `scale` the loss, `unscale` the gradients, `adjust` after each step."""
 
     @abstractmethod
     def scale(self, inputs: Any) -> Any:
-        """Tensors times the scale."""
+        """Multiply tensors by the scale."""
 
     @abstractmethod
     def unscale(self, inputs: Any) -> Any:
-        """Tensors divided by the scale."""
+        """Divide tensors by the scale."""
 
     @abstractmethod
     def adjust(self, grads_finite: Any) -> bool:
-        """Change the scale by whether the gradients were finite; whether there was a change."""
+        """Update the scale after a step; returns whether it was adjusted."""
 
 
 class StaticLossScaler(LossScaler):
-    """A scale that stays as it is."""
+    """A constant loss scale."""
 
     def __init__(self, scale_value: float) -> None:
         self.scale_value = _scale_parameter(type(self).__name__, scale_value)
@@ -70,7 +70,7 @@ class StaticLossScaler(LossScaler):
 class DynamicLossScaler(StaticLossScaler):
     """A scale divided by `scale_factor` when gradients overflow, but never below 1.
 
-    After `scale_window` steps without overflow it is multiplied by `scale_factor`.
+    After `scale_window` steps without overflow, it is multiplied by `scale_factor`.
     """
 
     @entry_point
@@ -79,7 +79,7 @@ class DynamicLossScaler(StaticLossScaler):
         owner = "DynamicLossScaler"
         self.scale_factor = check_positive_int(owner, "scale_factor", scale_factor)
         self.scale_window = check_positive_int(owner, "scale_window", scale_window)
-        self.counter = Parameter(Tensor(0, int32), name="counter")  # good steps since a change
+        self.counter = Parameter(Tensor(0, int32), name="counter")  # good steps since an adjustment
 
     def adjust(self, grads_finite: Any) -> bool:
         is_good = cast(grads_finite, bool_)
@@ -90,7 +90,7 @@ class DynamicLossScaler(StaticLossScaler):
         return True
 
     def _grown(self, good_steps: Any) -> Any:
-        """The scale after so many good steps in a row: larger if they are enough."""
+        """The scale after consecutive good steps: larger if there are enough."""
         larger = self.scale_value * self.scale_factor
         is_due = logical_and(good_steps == self.scale_window, isfinite(larger))
         return select(is_due, larger, self.scale_value)

@@ -1,4 +1,4 @@
-"""Boost: ways to spend less on a training step."""
+"""Boost: algorithms that make training steps cheaper."""
 
 from mycelia.boost.boost import AutoBoost as AutoBoost
 from mycelia.boost.boost_cell_wrapper import BoostTrainOneStepCell as BoostTrainOneStepCell

@@ -1,4 +1,4 @@
-"""The choice of ways to speed a training up, made once for the process."""
+"""AutoBoost: the boost algorithms of this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAYS_OF_LEVEL = {
     "O2": ("less_bn", "grad_freeze", "adasum"),
 }
 
-# The settings users may give, by section: the attribute that keeps each, and its default.
+# The user settings by section: the attribute that stores each, and its default.
 _SETTINGS: dict[str, dict[str, tuple[str, Any]]] = {
     "common": {
         "gradient_split_groups": ("gradient_groups", None),
@@ -47,9 +47,9 @@ _SETTINGS: dict[str, dict[str, tuple[str, Any]]] = {
 
 
 class AutoBoost:
-    """The ways chosen by a level or a configuration, and their settings as attributes.
+    """The boost algorithms of a level or a configuration, with their settings as attributes.
 
-    There is one AutoBoost: the first call makes it, later ones give it back as it is.
+    AutoBoost is a singleton: the first call creates it, and later calls return it unchanged.
     """
 
     _instance: AutoBoost | None = None
@@ -69,9 +69,9 @@ class AutoBoost:
 
     def __new__(cls, level: str = "O0", boost_config_dict: Any = "") -> AutoBoost:
         if cls._instance is None:
-            made = super().__new__(cls)
-            made._configure(level, boost_config_dict)
-            cls._instance = made
+            instance = super().__new__(cls)
+            instance._configure(level, boost_config_dict)
+            cls._instance = instance
         return cls._instance
 
     def _configure(self, level: str, config: Any) -> None:
@@ -80,18 +80,18 @@ class AutoBoost:
         self.boost_config_dict = config
         self.boost_config = _chosen_ways(level, sections.get("boost", {}))
         for section, settings in _SETTINGS.items():
-            given = sections.get(section, {})
+            values = sections.get(section, {})
             for key, (attribute, default) in settings.items():
-                setattr(self, attribute, given.get(key, default))
+                setattr(self, attribute, values.get(key, default))
         self.gradient_groups = _as_starts(self.gradient_groups)
         self._parameter_process = ParameterProcess()
 
     def network_auto_process_train(self, network: Any, optimizer: Any) -> tuple[Any, Any]:
-        """The network and the optimizer, changed for training in the chosen ways."""
+        """The network and the optimizer, modified by the chosen algorithms."""
         if self.boost_config["dim_reduce"]:
             raise problem(
                 NotImplementedError,
-                "AutoBoost: there is no way 'dim_reduce'",
+                "AutoBoost: 'dim_reduce' is not supported",
                 fix="leave it out of the configuration",
             )
         if self.boost_config["less_bn"]:
@@ -104,13 +104,13 @@ class AutoBoost:
         return network, optimizer
 
     def network_auto_process_eval(self, network: Any) -> Any:
-        """The network, changed as it was for training."""
+        """The network for evaluation, modified as for training."""
         if self.boost_config["less_bn"] and not self.boost_config["dim_reduce"]:
             return LessBN(network, self.fn_flag)
         return network
 
     def _with_less_bn(self, network: Any, optimizer: Any) -> tuple[Any, Any]:
-        """A LessBN, and the optimizer made again for the parameters the LessBN has."""
+        """A LessBN, and a new optimizer for its parameters."""
         network = LessBN(network, self.fn_flag)
         parameters = self._parameter_process.assign_parameter_group(
             network.trainable_params(), self.gradient_groups
@@ -125,7 +125,7 @@ class AutoBoost:
 
 
 def _chosen_ways(level: str, given: dict[str, Any]) -> dict[str, bool]:
-    """Whether each way is taken: the level says so, or the mode that the user gave."""
+    """Whether each algorithm is enabled, by the level or by the user's mode."""
     mode = given.get("mode", "auto")
     if mode not in _MODES:
         raise problem(
@@ -142,7 +142,7 @@ def _chosen_ways(level: str, given: dict[str, Any]) -> dict[str, bool]:
 
 
 def _checked_sections(config: Any) -> dict[str, dict[str, Any]]:
-    """The configuration as a dict of dicts; names that say nothing are warned about."""
+    """Check the configuration, a dict of dicts; unknown names are warned about."""
     if not config:
         return {}
     if not isinstance(config, dict):
@@ -150,7 +150,7 @@ def _checked_sections(config: Any) -> dict[str, dict[str, Any]]:
     known = {"boost": ("mode", *_WAYS), **_SETTINGS}
     for section, given in config.items():
         if section not in known:
-            warn_once(f"AutoBoost: there is no section {section!r} to configure")
+            warn_once(f"AutoBoost: unknown section {section!r}")
             continue
         if not isinstance(given, dict):
             raise wrong_type("AutoBoost", f"boost_config_dict[{section!r}]", given, "dict")
@@ -161,14 +161,14 @@ def _checked_sections(config: Any) -> dict[str, dict[str, Any]]:
 
 
 def _as_starts(given: Any) -> list[int] | None:
-    """The places where a new part of the parameters begins, or None for the usual ones."""
+    """The indices where parts of the parameters begin, or None for the default."""
     if given is None:
         return None
     starts = [given] if is_int(given) else given
     if not isinstance(starts, (tuple, list)) or not all(is_int(start) for start in starts):
         raise problem(
             ValueError,
-            "AutoBoost: 'gradient_split_groups' must say where parts begin",
+            "AutoBoost: 'gradient_split_groups' must list the indices where parts begin",
             got=repr(given),
             expected="an int or a list of ints",
         )

@@ -1,4 +1,4 @@
-"""Training steps that use the ways AutoBoost chose."""
+"""Training steps with the algorithms of AutoBoost."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycelia.tensor.tensor import Tensor
 
 
 class BoostTrainOneStepCell(TrainOneStepCell):
-    """One training step, with frozen layers for a FreezeOpt and gathered gradients if chosen."""
+    """One training step, with layer freezing for a FreezeOpt, or gradient accumulation."""
 
     def __init__(self, network: Any, optimizer: Any, sens: Any = None) -> None:
         super().__init__(network, optimizer, sens)
@@ -54,26 +54,28 @@ class BoostTrainOneStepCell(TrainOneStepCell):
         return loss
 
     def gradient_freeze_process(self, *inputs: Any) -> Any:
-        """One step of the optimizer whose turn it is; gives the loss."""
+        """One step of the optimizer whose turn it is; returns the loss."""
         return self._freezing(*inputs)
 
     def gradient_accumulation_process(self, loss: Any, grads: Any, sens: Any, *inputs: Any) -> Any:
-        """Gather the gradients of this step; gives the loss."""
+        """Accumulate the gradients of this step; returns the loss."""
         return self._gathering(loss, grads)
 
     def check_adasum_enable(self) -> bool:
-        """Whether gradients of several processes are summed by AdaSum: one process has none."""
+        """Whether gradients of several processes are summed by AdaSum; not supported here."""
         return False
 
     def check_dim_reduce_enable(self) -> bool:
-        """Whether steps are looked for in few dimensions."""
+        """Whether training steps use dimension reduction."""
         if self.auto_boost.boost_config["dim_reduce"]:
-            raise problem(NotImplementedError, "BoostTrainOneStepCell: no way 'dim_reduce'")
+            raise problem(
+                NotImplementedError, "BoostTrainOneStepCell: 'dim_reduce' is not supported"
+            )
         return False
 
 
 class _FreezingSteps(TrainOneStepCell):
-    """The steps of a FreezeOpt, chosen by its strategy, which starts again at its end."""
+    """The steps of a FreezeOpt, in the order of its strategy, which is repeated."""
 
     def __init__(self, owner: BoostTrainOneStepCell) -> None:
         optimizer = owner.optimizer
@@ -94,8 +96,8 @@ class _FreezingSteps(TrainOneStepCell):
         self.step = Parameter(Tensor(0, dtypes.int32), name="step")
 
     def construct(self, *inputs: Any) -> Any:
-        place = floor_mod(identity(self.step), self._length)
-        turn = gather(self._turns, place, 0)
+        index = floor_mod(identity(self.step), self._length)
+        turn = gather(self._turns, index, 0)
         assign_add(self.step, 1)
         for number, cell in enumerate(self.freeze_nets[:-1]):
             if turn == number:
@@ -106,14 +108,14 @@ class _FreezingSteps(TrainOneStepCell):
 class BoostTrainOneStepWithLossScaleCell(BoostTrainOneStepCell, TrainOneStepWithLossScaleCell):
     """A boosted training step on a scaled loss; the result is `(loss, overflow, scale)`.
 
-    When a gradient is not finite, nothing is updated or gathered.
+    If a gradient is not finite, nothing is updated or accumulated.
     """
 
     def __init__(self, network: Any, optimizer: Any, scale_sense: Any) -> None:
         if isinstance(optimizer, FreezeOpt):
             raise problem(
                 TypeError,
-                "BoostTrainOneStepWithLossScaleCell: a FreezeOpt trains on the loss as it is",
+                "BoostTrainOneStepWithLossScaleCell: FreezeOpt does not support loss scaling",
                 fix="use BoostTrainOneStepCell",
             )
         super().__init__(network, optimizer, scale_sense)

@@ -1,4 +1,4 @@
-"""Plans of training with frozen layers: which group of parameters has its turn at which step."""
+"""Schedules of layer freezing: which group of parameters is trained at which step."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _OWNER = "GradientFreeze"
 def planned_turns(groups: int, strategy: int, share: float, steps: int) -> list[int]:
     """The group for each step: group 0, the whole network, gets about `share` of them.
 
-    Strategy 0 repeats one cycle, strategy 1 spreads the other groups out and draws them.
+    Strategy 0 repeats one cycle, strategy 1 distributes the other groups evenly and draws them.
     """
     if groups <= 1:
         return [0] * steps
     if strategy not in _STRATEGIES:
         raise problem(
             ValueError,
-            f"{_OWNER}: unknown strategy of freezing",
+            f"{_OWNER}: unknown freezing strategy",
             got=repr(strategy),
             expected=f"one of {list(_STRATEGIES)}",
         )
@@ -31,7 +31,7 @@ def planned_turns(groups: int, strategy: int, share: float, steps: int) -> list[
 
 
 def _cycled(groups: int, share: float, steps: int) -> list[int]:
-    """Group 0 so often that it has its share, then each other group once, and again."""
+    """Group 0 as often as its share requires, then each other group once, repeated."""
     share = check_range(_OWNER, "freeze_p", share, 0, 1, closed="left")
     others = list(range(1, groups))
     cycle = [0] * int(share * len(others) // (1 - share)) + others
@@ -39,9 +39,9 @@ def _cycled(groups: int, share: float, steps: int) -> list[int]:
 
 
 def _drawn(groups: int, share: float, steps: int) -> list[int]:
-    """Other groups as soon as they fell behind their share, the longer ones drawn more often.
+    """Other groups whenever they are below their share, drawn with odds by their length.
 
-    There is one turn more for each hundred steps, for a training that takes a little longer.
+    There is one extra turn per hundred steps, for training runs that are slightly longer.
     """
     share = check_range(_OWNER, "freeze_p", share, 0, 1)
     turns = np.zeros(steps + steps // 100, np.int64)

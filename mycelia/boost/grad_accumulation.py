@@ -1,4 +1,4 @@
-"""Gradients of several steps gathered for one update."""
+"""Gradient accumulation: one update for the gradients of several steps."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mycelia.tensor.tensor import Tensor
 
 
 class GradientAccumulation(Cell):
-    """Called with a loss and gradients, it gives the loss; every so many calls it updates.
+    """Accumulates gradients; every `max_accumulation_step` calls, the optimizer runs.
 
-    The optimizer gets the mean of the gradients since its last update.
+    It receives the mean of the gradients since its last update. A call returns the loss.
     """
 
     def __init__(self, max_accumulation_step: int, optimizer: Any) -> None:

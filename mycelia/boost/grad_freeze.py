@@ -1,4 +1,4 @@
-"""Training with frozen layers: at each step one group of parameters is updated."""
+"""Training with layer freezing: each step updates one group of parameters."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from mycelia.ops.shapes.creation import full_like
 from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
-# A group starts at a layer, and there are at least so many parameters from one start to the next.
+# A group starts at a layer, with at least this many parameters between two starts.
 _LEAST_BETWEEN_STARTS = 3
 
 
 class FreezeOpt(Cell):
-    """Optimizers like `opt`, one for each group of parameters, in `opts`.
+    """Optimizers like `opt` in `opts`, one for each group of parameters.
 
-    `train_strategy` gives the group of each step; without it they take turns. A list of learning
-    rates as long as the strategy, or shorter, is dealt out: each group gets those of its steps.
+    `train_strategy` lists the group of each step; without it, groups take turns. A list of
+    learning rates that is at most as long as the strategy is divided: each group gets those of its
+    steps.
     """
 
     def __init__(
@@ -42,7 +43,9 @@ class FreezeOpt(Cell):
     ) -> None:
         super().__init__(auto_prefix=False)
         if not isinstance(opt, Optimizer):
-            raise problem(TypeError, "FreezeOpt: 'opt' is no Optimizer", got=type(opt).__name__)
+            raise problem(
+                TypeError, "FreezeOpt: 'opt' must be an Optimizer", got=type(opt).__name__
+            )
         if train_parameter_groups is None and train_strategy is not None:
             raise problem(ValueError, "FreezeOpt: 'train_strategy' needs 'train_parameter_groups'")
         groups = _checked_groups(opt, train_parameter_groups)
@@ -51,14 +54,16 @@ class FreezeOpt(Cell):
         self.groups_num = len(groups)
         self.train_strategy = _as_turns(train_strategy)
         turns = _checked_turns(self.train_strategy, self.groups_num)
-        made = [_made_for(opt, group, turns, place) for place, group in enumerate(groups)]
-        self.opts = CellList(made, auto_prefix=False)
+        optimizers = [
+            _optimizer_for(opt, group, turns, index) for index, group in enumerate(groups)
+        ]
+        self.opts = CellList(optimizers, auto_prefix=False)
 
 
 class GradientFreeze(CheckedKeywords):
-    """Chooses the groups and the steps of training with frozen layers.
+    """Chooses the groups and the steps of training with layer freezing.
 
-    `freeze_p` is the share of the steps that train the whole network.
+    `freeze_p` is the share of steps that train the whole network.
     """
 
     def __init__(
@@ -72,9 +77,9 @@ class GradientFreeze(CheckedKeywords):
     def split_parameters_groups(
         self, net: Cell, freeze_para_groups_number: int
     ) -> list[list[Parameter]]:
-        """Groups that reach from different layers to the end; the first is the whole network.
+        """Groups from different layers to the last one; the first is the whole network.
 
-        A network with too few layers for so many groups gives the whole each time.
+        If a network has too few layers for the number of groups, each group is the whole network.
         """
         parameters = net.trainable_params()
         starts = _possible_starts(parameters)
@@ -84,11 +89,11 @@ class GradientFreeze(CheckedKeywords):
     def generate_freeze_index_sequence(
         self, parameter_groups_number: int, freeze_strategy: int, freeze_p: float, total_steps: int
     ) -> list[int]:
-        """The number of the group to train, for each step."""
+        """The index of the group to train, for each step."""
         return planned_turns(parameter_groups_number, freeze_strategy, freeze_p, total_steps)
 
     def freeze_generate(self, network: Cell, optimizer: Any) -> tuple[Cell, FreezeOpt]:
-        """The network as it is, and a FreezeOpt like `optimizer` for it."""
+        """The network unchanged, and a FreezeOpt like `optimizer` for it."""
         groups = self.split_parameters_groups(network, self._group_count)
         turns = planned_turns(self._group_count, self._strategy, self._share, self._steps)
         return network, FreezeOpt(optimizer, groups, turns)
@@ -105,10 +110,10 @@ def freeze_cell(
     degree: int | None = None,
     max_accumulation_step: int = 1,
 ) -> tuple[Cell, ...]:
-    """A training step for each group of a FreezeOpt; called with inputs, it gives the loss.
+    """Training steps for the groups of a FreezeOpt; each returns the loss.
 
-    `grad` makes the gradients for parameters, as `GradOperation(get_by_list=True)` does; None
-    stands for the gradients of `sens` times the loss.
+    `grad` computes the gradients of parameters, as `GradOperation(get_by_list=True)` does; None
+    means the gradients of `sens` times the loss.
     """
     steps = []
     for single in optimizer.opts:
@@ -121,7 +126,7 @@ def freeze_cell(
 
 
 class _GroupStep(Cell):
-    """One step for the parameters of one optimizer; with a count, gradients are gathered."""
+    """One step for the parameters of one optimizer; with a count, gradients are accumulated."""
 
     def __init__(
         self, network: Any, optimizer: Any, sens: Any, grad: Any, reducer: Cell, count: int | None
@@ -159,13 +164,13 @@ class _GroupStep(Cell):
 
 
 def _checked_groups(opt: Optimizer, groups: Any) -> list[Sequence[Parameter]]:
-    """The groups of parameters; without any, all parameters are the only group."""
+    """The groups of parameters; by default, a single group with all parameters."""
     if groups is None:
         return [opt.parameters]
     if not isinstance(groups, (tuple, list)):
         raise problem(
             TypeError,
-            "FreezeOpt: 'train_parameter_groups' is no tuple or list",
+            "FreezeOpt: 'train_parameter_groups' must be a tuple or list",
             got=type(groups).__name__,
         )
     for group in groups:
@@ -179,90 +184,94 @@ def _checked_groups(opt: Optimizer, groups: Any) -> list[Sequence[Parameter]]:
 
 
 def _as_turns(strategy: Any) -> Tensor | None:
-    """The group of each step as a tensor, or None when they just take turns."""
+    """The group of each step as a tensor, or None if groups take turns."""
     if strategy is None:
         return None
     if isinstance(strategy, Tensor):
         if strategy.ndim != 1 or strategy.dtype != dtypes.int32:
             raise problem(
                 ValueError,
-                "FreezeOpt: a Tensor as 'train_strategy' has one int32 for each step",
+                "FreezeOpt: a Tensor as 'train_strategy' must have one int32 for each step",
                 got=f"shape {strategy.shape} of {strategy.dtype}",
             )
         return strategy
     if not isinstance(strategy, (tuple, list)):
         raise problem(
             TypeError,
-            "FreezeOpt: 'train_strategy' is no tuple, list or Tensor",
+            "FreezeOpt: 'train_strategy' must be a tuple, list, or Tensor",
             got=type(strategy).__name__,
         )
     if not all(is_int(turn) for turn in strategy):
         raise problem(
-            ValueError, "FreezeOpt: 'train_strategy' has an int for each step", got=repr(strategy)
+            ValueError,
+            "FreezeOpt: 'train_strategy' must have an int for each step",
+            got=repr(strategy),
         )
     return Tensor(list(strategy), dtypes.int32)
 
 
 def _checked_turns(strategy: Tensor | None, groups: int) -> np.ndarray | None:
-    """The values of a strategy, each of which must be the number of a group."""
+    """The values of a strategy, which must be valid indices of groups."""
     if strategy is None:
         return None
     turns = strategy.asnumpy()
     if not turns.size or turns.min() < 0 or turns.max() >= groups:
         raise problem(
             ValueError,
-            "FreezeOpt: 'train_strategy' must name a group for each step",
+            "FreezeOpt: 'train_strategy' must contain valid indices of groups",
             got=str(sorted(set(turns.tolist()))),
             expected=f"numbers below {groups}",
         )
     return turns
 
 
-def _made_for(
-    opt: Optimizer, group: Sequence[Parameter], turns: np.ndarray | None, place: int
+def _optimizer_for(
+    opt: Optimizer, group: Sequence[Parameter], turns: np.ndarray | None, index: int
 ) -> Any:
-    """An optimizer like `opt` for one group, with its own names for its states."""
+    """An optimizer like `opt` for one group, with unique names for its states."""
     process = OptimizerProcess(opt)
-    process.learning_rate = _dealt(process.learning_rate, turns, place)
+    process.learning_rate = _rates_of_group(process.learning_rate, turns, index)
     process.origin_params = list(group)
     if opt.is_group:
-        process.origin_params = _dealt_groups(opt, group, turns, place)
-    made = process.generate_new_optimizer()
-    weights = {id(weight) for weight in made.parameters}
-    for parameter in made.get_parameters():
+        process.origin_params = _settings_of_group(opt, group, turns, index)
+    optimizer = process.generate_new_optimizer()
+    weights = {id(weight) for weight in optimizer.parameters}
+    for parameter in optimizer.get_parameters():
         if id(parameter) not in weights:
-            parameter.name = f"boost_{place}{parameter.name}"
-    return made
+            parameter.name = f"boost_{index}{parameter.name}"
+    return optimizer
 
 
-def _dealt_groups(
-    opt: Optimizer, group: Sequence[Parameter], turns: np.ndarray | None, place: int
+def _settings_of_group(
+    opt: Optimizer, group: Sequence[Parameter], turns: np.ndarray | None, index: int
 ) -> list[dict[str, Any]]:
     origin = OptimizerProcess(opt).origin_params
-    found = without_empty(ParameterProcess.generate_group_params(group, origin))
+    groups = without_empty(ParameterProcess.generate_group_params(group, origin))
     return [
-        {**settings, "lr": _dealt(settings["lr"], turns, place)} if "lr" in settings else settings
-        for settings in found
+        {**settings, "lr": _rates_of_group(settings["lr"], turns, index)}
+        if "lr" in settings
+        else settings
+        for settings in groups
     ]
 
 
-def _dealt(rate: Any, turns: np.ndarray | None, place: int) -> Any:
-    """Of a list of rates those of the steps at which the group `place` has its turn.
+def _rates_of_group(rate: Any, turns: np.ndarray | None, index: int) -> Any:
+    """From a list of rates, those of the steps that train the group `index`.
 
-    A group without a turn keeps the list, and so do all when the strategy starts again before the
-    list ends.
+    A group without a turn gets the whole list, as do all groups if the strategy is shorter than
+    the list.
     """
     if turns is None or not isinstance(rate, Tensor) or not rate.ndim or rate.size > turns.size:
         return rate
     rates = rate.asnumpy()
-    own = rates[turns[: rates.size] == place]
+    own = rates[turns[: rates.size] == index]
     return own.tolist() if own.size else rate
 
 
 def _possible_starts(parameters: Sequence[Parameter]) -> list[int]:
-    """Places where a group may start: never at a bias, whose layer began before it."""
+    """Indices where a group may start: never at a bias, whose layer starts before it."""
     starts = [0]
-    for place, parameter in enumerate(parameters):
-        if place - starts[-1] >= _LEAST_BETWEEN_STARTS and not parameter.name.endswith("bias"):
-            starts.append(place)
+    for index, parameter in enumerate(parameters):
+        if index - starts[-1] >= _LEAST_BETWEEN_STARTS and not parameter.name.endswith("bias"):
+            starts.append(index)
     return starts

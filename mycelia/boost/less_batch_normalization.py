@@ -1,4 +1,4 @@
-"""A network whose last fully connected layer measures angles, so that it needs fewer norms."""
+"""LessBN: a network with a cosine output layer, which needs fewer batch normalizations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mycelia.tensor.tensor import Tensor
 
 
 class LessBN(Cell):
-    """`network`; with `fn_flag`, its last Dense layer gives scaled cosines in place of products.
+    """`network`; with `fn_flag`, its last Dense layer computes scaled cosine similarities.
 
-    The layer is replaced inside `network` itself, and keeps its weight.
+    The layer is replaced inside `network` itself; its weight is reused.
     """
 
     def __init__(self, network: Any, fn_flag: bool = False) -> None:
@@ -33,7 +33,7 @@ class LessBN(Cell):
 
 
 class _CosineHead(Cell):
-    """The cosines between the input and the rows of a weight, times a trained number."""
+    """The cosine similarities of the input and the rows of a weight, times a learned scale."""
 
     def __init__(self, weight: Parameter) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class _CosineHead(Cell):
 
 
 def _replace_last_dense(network: Cell) -> None:
-    """Put a cosine head wherever `network` holds its last Dense; a bare Dense has no place."""
+    """Replace the last Dense of `network` by a cosine head, in its parent cells."""
     cells = [cell for _, cell in network.cells_and_names()]
     layers = [cell for cell in cells if isinstance(cell, Dense)]
     if not layers:

@@ -1,4 +1,4 @@
-"""Changing the groups of an optimizer, and making it again with them."""
+"""Changing the parameter groups of an optimizer, and recreating it with them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mycelia.nn.optim.lars import LARS
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.tensor.parameter import Parameter
 
-# Parts of the names of parameters that shift or scale what a layer gives.
+# Parts of the names of biases and scales.
 _NEVER_CENTERED = ("bias", "beta", "gamma")
 
 
 class OptimizerProcess:
-    """What an optimizer was made of; `origin_params` and `learning_rate` may be changed.
+    """The arguments of an optimizer; `origin_params` and `learning_rate` may be changed.
 
-    With a LARS, they are those of the optimizer inside it.
+    For a LARS, they are those of the wrapped optimizer.
     """
 
     def __init__(self, opt: Any) -> None:
@@ -33,7 +33,7 @@ class OptimizerProcess:
 
     @staticmethod
     def build_params_dict(network: Cell) -> dict[int, Cell]:
-        """The cell that holds each parameter, by the identity of the parameter."""
+        """The cell that owns each parameter, by the id of the parameter."""
         return {
             id(parameter): cell
             for _, cell in network.cells_and_names()
@@ -44,27 +44,27 @@ class OptimizerProcess:
     def build_gc_params_group(
         params_dict: dict[int, Cell], parameters: list[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Each group in two: its parameters whose gradients are centered, and the others."""
-        found: list[dict[str, Any]] = []
+        """Split each group into parameters with centralized gradients and others."""
+        groups: list[dict[str, Any]] = []
         for group in parameters:
             if "order_params" in group:
-                found.append(group)
+                groups.append(group)
                 continue
             centered, others = _split(params_dict, group["params"])
-            found.append({**group, "params": centered, "grad_centralization": True})
-            found.append({**group, "params": others})
-        return without_empty(found)
+            groups.append({**group, "params": centered, "grad_centralization": True})
+            groups.append({**group, "params": others})
+        return without_empty(groups)
 
     def add_grad_centralization(self, network: Cell) -> None:
-        """Let groups ask for centered gradients (Yong et al., 2020); without groups, nothing."""
+        """Enable gradient centralization (Yong et al., 2020) in groups; no effect without groups."""
         if isinstance(self.origin_params[0], dict):
             owners = self.build_params_dict(network)
             self.origin_params = self.build_gc_params_group(owners, self.origin_params)
 
     def generate_new_optimizer(self) -> Any:
-        """An optimizer of the same kind and arguments, at its first step."""
-        made = remade(self._inner, self.origin_params, self.learning_rate)
-        return remade_lars(self._outer, made) if isinstance(self._outer, LARS) else made
+        """A new optimizer of the same type and arguments, at its first step."""
+        optimizer = remade(self._inner, self.origin_params, self.learning_rate)
+        return remade_lars(self._outer, optimizer) if isinstance(self._outer, LARS) else optimizer
 
 
 def _split(owners: dict[int, Cell], parameters: Any) -> tuple[list[Parameter], list[Parameter]]:
@@ -83,7 +83,7 @@ def _split(owners: dict[int, Cell], parameters: Any) -> tuple[list[Parameter], l
 
 
 def _can_be_centered(owner: Cell, parameter: Parameter) -> bool:
-    """Whether each row is one neuron's weights; a grouped convolution sees too few inputs."""
+    """Whether each row is the weights of one neuron, with enough inputs (no groups)."""
     if any(word in parameter.name for word in _NEVER_CENTERED):
         return False
     return parameter.ndim > 1 and getattr(owner, "group", 1) == 1

@@ -1,4 +1,4 @@
-"""Making an optimizer again for other parameters, with the arguments it was made with."""
+"""Recreating an optimizer for other parameters, with its original arguments."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from mycelia.nn.optim.lars import LARS
 from mycelia.nn.optim.optimizer import Optimizer
 from mycelia.tensor.parameter import Parameter
 
-_GIVEN_ANEW = ("params", "learning_rate")
+_REPLACED = ("params", "learning_rate")
 _VARIABLE = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
-# Arguments that say where a state starts: the state they fill.
+# Arguments that are initial values of states, with the names of these states.
 _START_OF = {"accum": "accum", "initial_accum": "moments"}
 
 
 def remade(optimizer: Optimizer, params: Any, learning_rate: Any) -> Any:
-    """An optimizer like `optimizer`, at its first step, for `params` at `learning_rate`."""
+    """An optimizer like `optimizer`, at its first step, for `params` and `learning_rate`."""
     kind: Any = type(optimizer)
     return kind(params=params, learning_rate=learning_rate, **arguments_of(optimizer))
 
 
 def remade_lars(lars: LARS, optimizer: Optimizer) -> LARS:
-    """A LARS like `lars` around another optimizer; it scales the parameters of the same names."""
+    """A LARS like `lars` around another optimizer; scales the parameters of the same names."""
     names = [parameter.name for parameter in lars.parameters]
     scaled = dict(zip(names, lars.lars_flag, strict=True))
     return LARS(
@@ -40,19 +40,19 @@ def remade_lars(lars: LARS, optimizer: Optimizer) -> LARS:
 
 
 def arguments_of(optimizer: Optimizer) -> dict[str, Any]:
-    """The arguments of an optimizer by name, without its parameters and its learning rate."""
+    """The arguments of an optimizer by name, without parameters and learning rate."""
     wanted = inspect.signature(type(optimizer)).parameters.values()
     return {
         argument.name: _read_back(optimizer, argument.name)
         for argument in wanted
-        if argument.name not in _GIVEN_ANEW and argument.kind not in _VARIABLE
+        if argument.name not in _REPLACED and argument.kind not in _VARIABLE
     }
 
 
 def groups_of(optimizer: Optimizer, decaying: Optimizer) -> list[Any]:
-    """The parameters of an optimizer, or the groups of those with their own settings.
+    """The parameters of an optimizer, or its parameter groups.
 
-    `decaying` is what applies the weight decay: the optimizer itself, or the LARS around it.
+    `decaying` applies the weight decay: the optimizer itself, or the LARS around it.
     """
     if not optimizer.is_group:
         return list(optimizer.parameters)
@@ -71,7 +71,7 @@ def groups_of(optimizer: Optimizer, decaying: Optimizer) -> list[Any]:
 
 
 def rate_of(optimizer: Optimizer) -> Any:
-    """The learning rate that parameters without their own get: a number, a list or a schedule."""
+    """The default learning rate: a number, a list, or a schedule."""
     rate = next(iter(optimizer._rate_of.values()))
     return rate.asnumpy().item() if isinstance(rate, Parameter) and not rate.ndim else rate
 
@@ -84,15 +84,15 @@ def _read_back(optimizer: Optimizer, name: str) -> Any:
     if not hasattr(optimizer, name):
         raise problem(
             RuntimeError,
-            f"{type(optimizer).__name__} does not keep its argument {name!r}",
-            fix=f"set self.{name} in its __init__, so that it can be made again",
+            f"{type(optimizer).__name__} does not store its argument {name!r}",
+            fix=f"set self.{name} in its __init__, so that it can be recreated",
         )
     value = getattr(optimizer, name)
     return value.asnumpy().item() if isinstance(value, Parameter) else value
 
 
 def _decay(optimizer: Optimizer) -> Any:
-    """The decay for all parameters; those in groups carry their own."""
+    """The weight decay of all parameters; groups have their own."""
     shown = optimizer.weight_decay
     if isinstance(shown, tuple):
         return 0.0
@@ -100,13 +100,13 @@ def _decay(optimizer: Optimizer) -> Any:
 
 
 def _start(optimizer: Optimizer, name: str) -> float:
-    """Where a state started, read off the state before the first step."""
+    """The initial value of a state, read from the state before the first step."""
     state = getattr(optimizer, _START_OF[name])[0]
     values = np.unique(state.asnumpy())
     if int(optimizer.global_step.asnumpy().item()) or values.size != 1:
         raise problem(
             RuntimeError,
-            f"{type(optimizer).__name__} was trained: its argument {name!r} is no longer known",
+            f"{type(optimizer).__name__} was trained, so its argument {name!r} is unknown",
             fix="boost a new optimizer",
         )
     return float(values[0])

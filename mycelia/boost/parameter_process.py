@@ -1,4 +1,4 @@
-"""Sorting parameters: into parts that travel together, and into the groups of an optimizer."""
+"""Assigning parameters to communication groups, and to the groups of an optimizer."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from mycelia.tensor.parameter import Parameter
 
 
 class ParameterProcess:
-    """Numbers parameters in parts, and finds the group of settings each of them belongs to."""
+    """Numbers parameters by communication group, and finds their optimizer groups."""
 
     def __init__(self) -> None:
         self._part = 1
 
     def assign_parameter_group(self, parameters: Any, split_point: Any = None) -> Any:
-        """Number the parts of `parameters` in `comm_fusion`; gives the same parameters.
+        """Number the parts of `parameters` in `comm_fusion`; returns the same parameters.
 
-        A new part begins at each place in `split_point`, which is the middle by default. The first
-        part goes on with the number the call before ended with.
+        A new part begins at each index in `split_point`, by default in the middle. The first part
+        continues with the last number of the previous call.
         """
         if not parameters:
             return parameters
         starts = set(split_point or [len(parameters) // 2])
-        for place, parameter in enumerate(parameters):
-            self._part += place in starts
+        for index, parameter in enumerate(parameters):
+            self._part += index in starts
             parameter.comm_fusion = self._part
         return parameters
 
     @staticmethod
     def generate_group_params(parameters: Any, origin_params: Any) -> list[dict[str, Any]]:
-        """`parameters` sorted by name into the groups of `origin_params`.
+        """Sort `parameters` by name into the groups of `origin_params`.
 
-        Those that no group knows form a last group, with the settings of the first group that has
-        any.
+        Parameters that are in no group form a last group, with the first settings found in the
+        groups.
         """
         groups = list(origin_params or ())
         if not groups:
             raise problem(
                 ValueError,
-                "generate_group_params: there are no parameters to sort by",
-                fix="pass the parameters or the groups an optimizer was made with",
+                "generate_group_params: origin_params is empty",
+                fix="pass the parameters or the groups of the optimizer",
             )
         if isinstance(groups[0], Parameter):
             return [{"params": list(parameters)}]
@@ -50,7 +50,7 @@ class ParameterProcess:
 
 
 def without_empty(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The groups an optimizer takes: those that have parameters, and the one with their order."""
+    """The groups with parameters, and the one with their order."""
     return [group for group in groups if group.get("params", True)]
 
 
@@ -59,26 +59,26 @@ def _check_groups(groups: list[Any]) -> None:
         if not isinstance(group, dict):
             raise problem(
                 TypeError,
-                "generate_group_params: 'origin_params' must hold Parameters, or dicts with groups",
+                "generate_group_params: 'origin_params' must be Parameters, or dicts of groups",
                 got=f"an element of type {type(group).__name__}",
             )
 
 
 def _sorted_into(groups: list[dict[str, Any]], parameters: list[Any]) -> list[dict[str, Any]]:
     known: set[str] = set()
-    found: list[dict[str, Any]] = []
+    sorted_groups: list[dict[str, Any]] = []
     for group in groups:
         if "order_params" in group:
-            found.append({"order_params": parameters})
+            sorted_groups.append({"order_params": parameters})
             continue
         names = {parameter.name for parameter in group["params"]}
         known |= names
         members = [parameter for parameter in parameters if parameter.name in names]
-        found.append({"params": members, **_settings_of(group)})
+        sorted_groups.append({"params": members, **_settings_of(group)})
     rest = [parameter for parameter in parameters if parameter.name not in known]
     if rest:
-        found.append({"params": rest, **_first_settings(groups)})
-    return found
+        sorted_groups.append({"params": rest, **_first_settings(groups)})
+    return sorted_groups
 
 
 def _settings_of(group: dict[str, Any]) -> dict[str, Any]:

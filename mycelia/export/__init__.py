@@ -1,4 +1,4 @@
-"""Programs in files: exporting a network, loading it, running what was loaded."""
+"""Exporting networks to files, loading them, and running loaded programs."""
 
 from mycelia.export.graph_cell import GraphCell as GraphCell
 from mycelia.export.mindir import export as export

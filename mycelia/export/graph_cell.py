@@ -1,4 +1,4 @@
-"""The cell that runs a loaded program."""
+"""GraphCell: a cell that runs a loaded program."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _ONE_DRAW = np.array([0, 1], np.uint32)
 
 
 class GraphCell(Cell):
-    """A cell that runs a program from `mycelia.load`, on inputs of the types it was exported for.
+    """Runs a program from `mycelia.load`, on inputs of the types it was exported for.
 
-    Its parameters have the stored names and numbers; `params_init` gives others, by name. Inside
-    of another compiled function, and for gradients, the program becomes part of what is around it.
+    Its parameters have the stored names and values; `params_init` replaces values by name. Inside
+    another compiled function, and for gradients, the program is inlined.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class GraphCell(Cell):
                 NotImplementedError, "Dynamic structure obfuscation is not supported now."
             )
         if not isinstance(graph, ExportedModel):
-            raise wrong_type("GraphCell", "graph", graph, "a graph that mycelia.load gave")
+            raise wrong_type("GraphCell", "graph", graph, "a graph from mycelia.load")
         self.graph = graph
         for name, weight in graph.weights.items():
             parameter = Parameter(
@@ -86,14 +86,14 @@ class GraphCell(Cell):
                 if own.shape != value.shape:
                     raise problem(
                         ValueError,
-                        f"GraphCell: {name} has another shape in the program",
+                        f"GraphCell: {name} has a different shape in the program",
                         got=f"{value.shape}",
                         expected=f"{own.shape}",
                     )
                 own.set_data(value)
 
     def _inlined(self, *inputs: Any) -> Any:
-        """The program as a part of the one being read."""
+        """Inline the program into the one being traced."""
         tracer = active_tracer()
         assert tracer is not None
         model, program = self.graph, self.graph.program
@@ -124,12 +124,12 @@ class GraphCell(Cell):
 
 
 def _key(tracer: Tracer) -> Tensor:
-    """The random state before the program draws: its own draws are counted from here."""
+    """The random state before the program: its draws are counted from here."""
     return Sub.of()(tracer.next_key(), Tensor._wrap(_ONE_DRAW))
 
 
 def _finish(tracer: Tracer, model: ExportedModel, extra: list[GraphNode], drawn: Any) -> None:
-    """Pass on what the program says about itself: random draws, stacks, unbound variables."""
+    """Propagate the effects of the program: random draws, stack sizes, unbound variables."""
     program, rest = model.program, iter(extra)
     count = SymbolicNumber.of(next(rest), int) if program.drawn is None else program.drawn
     tracer.store.write(VariableLocation(tracer.world, "<drawn>"), drawn + count)
@@ -137,20 +137,20 @@ def _finish(tracer: Tracer, model: ExportedModel, extra: list[GraphNode], drawn:
         needed = Tensor._wrap(next(rest))
         tracer.effect(_stack_check(program.capacity), "stack check", [needed])
     if program.unbound:
-        place = SymbolicNumber.of(next(rest), int)
+        index = SymbolicNumber.of(next(rest), int)
         for number, (name, _) in enumerate(program.unbound, start=1):
-            tracer.note_unbound(name, place == number)
+            tracer.note_unbound(name, index == number)
 
 
 def _stack_check(capacity: int) -> Any:
-    """A step of the program that stops it if its stacks, of a fixed size, were too small."""
+    """A check that stops the program if its fixed-size stacks overflowed."""
 
     def check(needed: Any) -> None:
         if int(needed) > capacity:
             raise problem(
                 RuntimeError,
-                "a loop of the loaded program made more passes than its gradient can remember",
-                got=f"{int(needed)} passes",
+                "a loop of the loaded program ran more iterations than its gradient can store",
+                got=f"{int(needed)} iterations",
                 expected=f"at most {capacity}",
             )
 
@@ -162,7 +162,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _check_argument(form: Structure, value: Any, where: str) -> None:
-    """Raise if `value` is not what the program was exported for."""
+    """Check that an argument has the structure and type that the program was exported for."""
     if isinstance(form, SequenceStructure):
         if not isinstance(value, (tuple, list)) or _shape(value) != (form.kind, len(form.forms)):
             raise _other(where, f"{form.kind.__name__} of {len(form.forms)}", _described(value))
@@ -190,7 +190,7 @@ def _shape(value: Any) -> tuple[type, int]:
 def _other(where: str, expected: str, got: str) -> ValueError:
     return problem(
         ValueError,
-        f"GraphCell: the program was exported for another kind of {where}",
+        f"GraphCell: the program was exported for a different kind of {where}",
         got=got,
         expected=expected,
         fix="export the network for inputs like these",

@@ -1,4 +1,4 @@
-"""Exporting a network into a file and loading it: `export` and `load`."""
+"""`export` a network to a file, and `load` it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def export(
     file_format: str = "MINDIR",
     **kwargs: Any,
 ) -> None:
-    """Write a Cell or function, read for inputs like these, into `file_name` (`.mindir`).
+    """Export a Cell or function, traced for these inputs, to `file_name` (`.mindir`).
 
-    The file holds the graphs, the parameters and what the program writes. Its layout is our own,
-    not the protobuf of the real MindSpore. Numbers among the inputs stay inputs, unless the program
-    depends on them.
+    The file contains the graphs, the parameters, and the program's writes. Its format is specific
+    to Mycelia, not MindSpore's protobuf. Numbers among the inputs remain inputs, unless the
+    program depends on their values.
     """
     _check_format(file_format)
     seals = _encryption("export", kwargs, "enc")
@@ -42,13 +42,13 @@ def export(
     if not isinstance(file_name, (str, Path)) or not str(file_name):
         raise wrong_type("export", "file_name", file_name, "the name of a file")
     try:
-        found = trace_for(net, tuple(map(_as_input, inputs)))
+        traced = trace_for(net, tuple(map(_as_input, inputs)))
     except GraphBreak as needed:
         raise graph_break_error("export", needed) from None
-    assert isinstance(found.arguments, SequenceStructure)
-    positional = found.arguments.forms[0]
+    assert isinstance(traced.arguments, SequenceStructure)
+    positional = traced.arguments.forms[0]
     assert isinstance(positional, SequenceStructure)
-    model = model_of(found.read.plain, positional, found.read.result)
+    model = model_of(traced.read.plain, positional, traced.read.result)
     path = str(file_name)
     path = path if path.endswith(SUFFIX) else path + SUFFIX
     content = pack(model.graph, facts_of(model), vocabulary())
@@ -56,10 +56,10 @@ def export(
 
 
 def load(file_name: str, **kwargs: Any) -> ExportedModel:
-    """The program in a file that `export` wrote; `nn.GraphCell` runs it.
+    """Load a program that `export` wrote; `nn.GraphCell` runs it.
 
-    Nothing in the file is executed. The file is checked first: its checksum, its version, its
-    operators, and the type of every node. `dec_key` and `dec_mode` read an encrypted file.
+    Nothing in the file is executed. The file is validated first: its checksum, its version, its
+    operators, and the type of every node. `dec_key` and `dec_mode` decrypt an encrypted file.
     """
     seals = _encryption("load", kwargs, "dec")
     _check_options("load", kwargs)
@@ -71,7 +71,9 @@ def load(file_name: str, **kwargs: Any) -> ExportedModel:
         )
     path = Path(file_name)
     if not path.is_file():
-        raise problem(ValueError, f"For 'load', there is no file {path}", fix="check the path")
+        raise problem(
+            ValueError, f"For 'load', the file {path} does not exist", fix="check the path"
+        )
     content = path.read_bytes() if seals is None else _opened(path, *seals)
     graph, facts = unpack(content, vocabulary())
     guarded(lambda: check_types(graph))
@@ -79,12 +81,12 @@ def load(file_name: str, **kwargs: Any) -> ExportedModel:
 
 
 def _as_input(value: Any) -> Any:
-    """A parameter that is given as an input is one, not a part of the network."""
+    """Treat a parameter that is passed as an input as an input, not as state of the network."""
     return Tensor._wrap(value._data) if isinstance(value, Parameter) else value
 
 
 def _encryption(owner: str, options: dict[str, Any], prefix: str) -> tuple[bytes, Any] | None:
-    """The key and the mode among the options, if there is a key."""
+    """The key and the mode of encryption from the options, or None without a key."""
     key, mode = options.pop(f"{prefix}_key", None), options.pop(f"{prefix}_mode", "AES-GCM")
     if key is None:
         return None
@@ -94,7 +96,7 @@ def _encryption(owner: str, options: dict[str, Any], prefix: str) -> tuple[bytes
 
 
 def _sealed(content: bytes, key: bytes, mode: Any) -> bytes:
-    """Encrypted bytes; `mode` may be a function of the bytes and the key."""
+    """Encrypt bytes; `mode` may be a function of the bytes and the key."""
     return mode(content, key) if callable(mode) else encrypt(content, key, mode, "export")
 
 
@@ -121,14 +123,14 @@ def _check_format(file_format: Any) -> None:
     if file_format != "MINDIR":
         raise problem(
             ValueError,
-            f"export: the format {file_format} is not there yet",
+            f"export: the format {file_format} is not supported yet",
             expected="MINDIR",
             fix="pass file_format='MINDIR'; ONNX is planned, AIR is for Ascend devices only",
         )
 
 
 def _check_options(owner: str, options: dict[str, Any]) -> None:
-    """Encryption, datasets in files and the like are refused, not left out silently."""
+    """Reject options such as datasets, instead of ignoring them."""
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise problem(

@@ -1,4 +1,4 @@
-"""A model: a program whose parameters are names, as it stands in a file."""
+"""ExportedModel: a program whose parameters are names, as stored in a file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), slice, range, DType
 
 @dataclass(frozen=True)
 class StoredParameter:
-    """The numbers of a parameter."""
+    """The values of a parameter."""
 
     array: np.ndarray
     requires_grad: bool
@@ -43,7 +43,7 @@ class StoredParameter:
 
 @dataclass(frozen=True, eq=False)
 class ExportedModel:
-    """A program that a file holds. Where it takes or writes a parameter, it names it."""
+    """A program from a file, which refers to parameters by name."""
 
     program: Program
     arguments: SequenceStructure  # the positional arguments of a call
@@ -63,7 +63,7 @@ class ExportedModel:
 
 
 def model_of(program: Program, arguments: SequenceStructure, result: Structure) -> ExportedModel:
-    """A program as a model: its parameters get names of their own, and give their numbers."""
+    """Convert a program to a model, with unique names and the values of its parameters."""
     names: dict[int, str] = {}
     weights: dict[str, StoredParameter] = {}
     held = [i.which for i in program.inputs if i.source is InputSource.STATE]
@@ -88,17 +88,17 @@ def model_of(program: Program, arguments: SequenceStructure, result: Structure) 
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:
-    number, found = 2, name
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found
+    number, unique = 2, name
+    while unique in taken:
+        unique, number = f"{name}_{number}", number + 1
+    return unique
 
 
-# ---- as plain facts -----------------------------------------------------------------------------
+# ---- serialization ------------------------------------------------------------------------------
 
 
 def facts_of(model: ExportedModel) -> dict[str, Any]:
-    """Everything about a model besides its graph, as plain values."""
+    """Everything about a model except its graph, as plain values."""
     program = model.program
     return {
         "inputs": [(i.source.value, i.which) for i in program.inputs],
@@ -114,7 +114,7 @@ def facts_of(model: ExportedModel) -> dict[str, Any]:
 
 
 def model_from(graph: Graph, facts: dict[str, Any]) -> ExportedModel:
-    """The model of a file's graph and facts; a ValueError if they do not fit together."""
+    """The model from a file's graph and facts; raises ValueError if they are inconsistent."""
     program = Program(
         graph,
         tuple(ProgramInput(InputSource(source), which) for source, which in facts["inputs"]),
@@ -150,7 +150,7 @@ def _form_facts(form: Structure, what: str) -> Any:
     )
     raise problem(
         RuntimeError,
-        f"export: {what} is of a kind that a file cannot hold",
+        f"export: a file cannot hold {what} of this type",
         got=kind.__name__,
         expected="tensors, numbers, strings, and tuples, lists and dicts of them",
     )
@@ -160,16 +160,16 @@ def _form(facts: Any) -> Any:
     kind, *rest = facts
     made = _FORMS.get(kind)
     if made is None:
-        raise damaged(f"a form of the kind {kind!r:.60}")
+        raise damaged(f"an unknown structure {kind!r:.60}")
     return made(*rest)
 
 
 def _checked(kind: type, make: Callable[[Any], Structure]) -> Callable[[Any], Structure]:
-    """`make` for a value of one kind."""
+    """`make` for values of one type."""
 
     def made(value: Any) -> Structure:
         if not isinstance(value, kind):
-            raise damaged(f"{value!r:.60} where a {kind.__name__} should stand")
+            raise damaged(f"{value!r:.60} instead of a {kind.__name__}")
         return make(value)
 
     return made
@@ -186,18 +186,18 @@ _FORMS: dict[str, Callable[..., Structure]] = {
 }
 
 
-# ---- does it fit together? ----------------------------------------------------------------------
+# ---- validation ---------------------------------------------------------------------------------
 
 
 def _check(model: ExportedModel) -> None:
     program = model.program
     if not (isinstance(model.arguments, SequenceStructure) and model.arguments.kind is tuple):
-        raise damaged("arguments that are no tuple")
+        raise damaged("arguments that are not a tuple")
     weights = {name: type_of_array(weight.array) for name, weight in model.weights.items()}
     if not all(isinstance(name, str) and weights[name] is not None for name in weights):
-        raise damaged("a parameter without a name or numbers")
+        raise damaged("a parameter without a name or values")
     if len(program.inputs) != len(model.graph.parameters):
-        raise damaged(f"{len(program.inputs)} inputs of a graph that takes another number")
+        raise damaged(f"{len(program.inputs)} inputs, which is not the graph's number")
     leaves = _leaf_types(model.arguments)
     for given, parameter in zip(program.inputs, model.graph.parameters, strict=True):
         if given.source is InputSource.RANDOM:
@@ -212,7 +212,7 @@ def _check_outputs(model: ExportedModel, leaves: list[Any], weights: Mapping[str
     program = model.program
     expected = _leaf_types(model.result)
     if program.results != len(expected):
-        raise damaged(f"{program.results!r:.60} results where {len(expected)} are described")
+        raise damaged(f"{program.results!r:.60} results, but {len(expected)} are described")
     expected += [_type_named(which, leaves, weights) for which in program.writes]
     number = TensorType(DTYPE_OF[int], ())
     extra: list[Any] = [number] if program.drawn is None else []
@@ -220,12 +220,12 @@ def _check_outputs(model: ExportedModel, leaves: list[Any], weights: Mapping[str
     extra += [number] if program.unbound else []
     for count in (program.drawn, program.capacity):
         if count is not None and not (type(count) is int and 0 <= count < 2**62):
-            raise damaged(f"{count!r:.60} where a count should stand")
+            raise damaged(f"{count!r:.60} instead of a count")
     found = model.graph.output.type
     if not isinstance(found, tuple) or len(found) != len(expected) + len(extra):
-        raise damaged("a graph with another number of outputs than described")
+        raise damaged("a graph whose number of outputs differs from the description")
     for got, wanted in zip(found, [*expected, *extra], strict=True):
-        if wanted is None:  # how large stacks had to be: a number of some width
+        if wanted is None:  # the required stack size: an integer of any width
             _same_type(got.shape, (), "the size of the stacks")
         else:
             _same_type(got, wanted, "an output")
@@ -236,12 +236,12 @@ def _leaf_types(form: Structure) -> list[Any]:
 
 
 def _type_named(which: Any, leaves: Sequence[Any], weights: Mapping[str, Any]) -> Any:
-    """The type of an argument by its number, or of a parameter by its name."""
+    """The type of an argument by index, or of a parameter by name."""
     if isinstance(which, str) and which in weights:
         return weights[which]
     if type(which) is int and 0 <= which < len(leaves):
         return leaves[which]
-    raise damaged(f"{which!r:.60}, which is no argument and no parameter")
+    raise damaged(f"{which!r:.60}, which is not an argument or a parameter")
 
 
 def _same_type(got: Any, expected: Any, what: str) -> None:

@@ -1,4 +1,4 @@
-"""Working out the types of a loaded graph anew, and comparing them with what its file says."""
+"""Type checking of loaded graphs: infers all types again and compares them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _TRUTH, _INDEX = TensorType(bool_, ()), TensorType(int32, ())
 
 
 def check_types(root: Graph) -> None:
-    """Raise a ValueError if a node of `root` cannot have the type that it says it has."""
+    """Raise a ValueError if the type of a node of `root` is wrong."""
     graphs = reachable_graphs(root)
     for graph in graphs:
         if is_recursive(graph):
-            raise damaged(f"the graph {graph.name}, which contains itself")
+            raise damaged(f"the recursive graph {graph.name}")
     for graph in graphs:
         for node in ordered(graph):
             if isinstance(node, Apply):
@@ -45,7 +45,7 @@ def _check_node(graph: Graph, node: Apply) -> None:
     expected = _type_of(node)
     if node.type != expected:
         name = getattr(primitive_of(node), "name", "a function")
-        shown = f"{show_type(node.type)!s:.80}, but it gives {show_type(expected)!s:.80}"
+        shown = f"{show_type(node.type)!s:.80}, but inferred as {show_type(expected)!s:.80}"
         raise damaged(f"in {graph.name}, a result of {name} of the type {shown}")
 
 
@@ -63,55 +63,55 @@ def _type_of(node: Apply) -> Any:
 def _item(op: Item, node: Apply) -> Any:
     types = node.args[0].type if len(node.args) == 1 else None
     if not isinstance(types, tuple) or type(op.index) is not int:
-        raise damaged("an item of something that is no tuple")
+        raise damaged("an item of a value that is not a tuple")
     if not 0 <= op.index < len(types):
         raise damaged(f"item {op.index} of {len(types)} values")
     return types[op.index]
 
 
 def _result(op: Primitive, node: Apply) -> Any:
-    """What an operator gives; whatever its own rule says against the arguments is a ValueError."""
+    """The result type of an operator; errors of its `infer` rule become ValueErrors."""
     static = op.arguments.static
     full = [_known(a) if i in static else _typed(a) for i, a in enumerate(node.args)]
     data, known = op.arguments.split(tuple(full))
     try:
         return result_type(op, data, known)
     except Exception as error:
-        raise damaged(f"arguments of {op.name} that it does not take: {error}") from error
+        raise damaged(f"invalid arguments of {op.name}: {error}") from error
 
 
 def _known(node: GraphNode) -> Any:
     if not isinstance(node, GraphConstant):
-        raise damaged("a static argument that is not known")
+        raise damaged("a static argument that is not a constant")
     return node.value
 
 
 def _typed(node: GraphNode) -> Any:
-    """The type of an argument that is data; None stands for one that is left out."""
+    """The type of a data argument; None for an omitted one."""
     if isinstance(node, GraphConstant) and node.type is None and node.value is not None:
-        raise damaged(f"{node.value!r:.60} where a tensor should stand")
+        raise damaged(f"{node.value!r:.60} instead of a tensor")
     return node.type
 
 
 def _control(op: Primitive, node: Apply) -> Any:
     graphs, operands = graphs_of(node), [_typed(a) for a in operands_of(node)]
     if not graphs or not all(isinstance(g.output.type, tuple) for g in graphs[1:]):
-        raise damaged(f"a {op.name} without graphs that give tuples")
+        raise damaged(f"a {op.name} without graphs that return tuples")
     if isinstance(op, Vmap):
         return _mapped(op, graphs[0], operands)
     if isinstance(op, Scan):
         return _scanned(op, graphs[0], operands)
     for graph in graphs:
         if [p.type for p in graph.parameters] != operands:
-            raise damaged(f"a {op.name} whose graph {graph.name} takes something else")
+            raise damaged(f"a {op.name} whose graph {graph.name} expects other arguments")
     if op is SWITCH:
         return _chosen(node, graphs)
     result = graphs[-1].output.type
     if op is WHILE:
         if len(graphs) != 2 or graphs[0].output.type != _TRUTH:
-            raise damaged("a loop whose condition is no truth")
+            raise damaged("a loop whose condition is not a boolean")
         if tuple(operands[: len(result)]) != result:
-            raise damaged("a loop that does not give what it takes")
+            raise damaged("a loop whose results differ from its carry")
     return result
 
 
@@ -120,7 +120,7 @@ def _chosen(node: Apply, graphs: list[Graph]) -> Any:
     if index != _INDEX and not (index == _TRUTH and len(graphs) == 2):
         raise damaged(f"a choice by {show_type(index)!s:.60}")
     if any(graph.output.type != result for graph in graphs):
-        raise damaged("a choice between graphs that give different things")
+        raise damaged("a choice between graphs with different results")
     return result
 
 
@@ -129,10 +129,10 @@ def _mapped(op: Vmap, graph: Graph, operands: list[Any]) -> Any:
     if not all(isinstance(a, tuple) for a in (*axes, results)) or type(op.size) is not int:
         raise damaged("a map without axes")
     if len(op.in_axes) != len(operands) or len(op.out_axes) != len(results):
-        raise damaged("a map with another number of axes than values")
+        raise damaged("a map whose numbers of axes and values differ")
     taken = [_without(t, a, op.size) for t, a in zip(operands, op.in_axes, strict=True)]
     if [p.type for p in graph.parameters] != taken:
-        raise damaged(f"a map whose graph {graph.name} takes something else")
+        raise damaged(f"a map whose graph {graph.name} expects other arguments")
     return tuple([_with(t, a, op.size) for t, a in zip(results, op.out_axes, strict=True)])
 
 
@@ -142,10 +142,10 @@ def _scanned(op: Scan, graph: Graph, operands: list[Any]) -> Any:
         raise damaged("a scan without sizes")
     end = op.carry + op.mapped
     if len(operands) < end or tuple(operands[: op.carry]) != results[: op.carry]:
-        raise damaged("a scan that does not give what it takes")
+        raise damaged("a scan whose results differ from its carry")
     mapped = [_without(t, 0, op.length) for t in operands[op.carry : end]]
     if [p.type for p in graph.parameters] != [*operands[: op.carry], *mapped, *operands[end:]]:
-        raise damaged(f"a scan whose graph {graph.name} takes something else")
+        raise damaged(f"a scan whose graph {graph.name} expects other arguments")
     stacked = [_with(t, 0, op.length) for t in results[op.carry :]]
     return *results[: op.carry], *stacked
 

@@ -1,4 +1,4 @@
-"""Searching for good settings of a training."""
+"""Hyper-parameter search."""
 
 from mycelia.tune.callback import ReportToTrial as ReportToTrial
 from mycelia.tune.pruning import MedianStopping as MedianStopping

@@ -1,4 +1,4 @@
-"""Ways to choose the settings of the next trial from those before it."""
+"""Search algorithms, which propose the settings of the next trial."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Proposer = Callable[[Space, Sequence[Record], float, int, int], dict[str, Any]]
 def by_chance(
     space: Space, earlier: Sequence[Record], sign: float, seed: int, number: int
 ) -> dict[str, Any]:
-    """Settings by chance, the same for a seed and a number whatever came before."""
+    """Random settings, which depend on the seed and the trial number only."""
     random = np.random.default_rng([seed, number])
     return {name: kind.sample(random) for name, kind in space.items()}
 
@@ -27,7 +27,7 @@ _ALGORITHMS: dict[str, Proposer] = {"random": by_chance, "tpe": parzen.by_densit
 
 
 def proposer(algorithm: Any) -> Proposer:
-    """The way a name stands for; what it needs must be installed."""
+    """The algorithm with a name; checks that its dependencies are installed."""
     if algorithm not in _ALGORITHMS:
         raise problem(
             ValueError,

@@ -1,4 +1,4 @@
-"""A callback that tells a trial how a training goes."""
+"""A callback that reports a monitored value to a trial."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mycelia.tune.trial import Trial
 
 
 class ReportToTrial(MonitorCallback):
-    """Reports `monitor` to a trial after every epoch, so that a hopeless training ends.
+    """Reports `monitor` to a trial after every epoch, so that hopeless trials are stopped.
 
-    `monitor` is "loss", "eval_loss" or the name of a metric.
+    `monitor` is "loss", "eval_loss", or the name of a metric.
     """
 
     def __init__(self, trial: Trial, monitor: str = "loss") -> None:

@@ -1,4 +1,4 @@
-"""Settings like those of good trials and unlike those of bad ones (TPE), by Optuna."""
+"""The tree-structured Parzen estimator (TPE), from Optuna."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mycelia.tune.space import Floats, Integers, Kind, Space
 
 
 def optuna(owner: str) -> Any:
-    """Optuna; an error that names the extra if it is absent."""
+    """Import Optuna, or raise an error that names the extra."""
     if find_spec("optuna") is None:
         raise problem(
             ImportError,
@@ -29,10 +29,10 @@ def optuna(owner: str) -> Any:
 def by_density(
     space: Space, earlier: Sequence[Record], sign: float, seed: int, number: int
 ) -> dict[str, Any]:
-    """Settings where good trials are denser than bad ones (Bergstra et al., 2011).
+    """Propose settings where good trials are denser than bad ones (Bergstra et al., 2011).
 
-    They depend on the seed, the number and the earlier trials alone, so that an interrupted search
-    goes on as it would have.
+    They depend only on the seed, the trial number, and the earlier trials, so that an interrupted
+    search resumes exactly.
     """
     library = optuna("search(algorithm='tpe')")
     kinds = {name: _distribution(library, kind) for name, kind in space.items()}
@@ -47,12 +47,12 @@ def by_density(
 
 
 def _distribution(library: Any, kind: Kind) -> Any:
-    made = library.distributions
+    distributions = library.distributions
     if isinstance(kind, Floats):
-        return made.FloatDistribution(kind.low, kind.high, log=kind.log)
+        return distributions.FloatDistribution(kind.low, kind.high, log=kind.log)
     if isinstance(kind, Integers):
-        return made.IntDistribution(kind.low, kind.high, log=kind.log)
-    return made.CategoricalDistribution(range(len(kind.options)))
+        return distributions.IntDistribution(kind.low, kind.high, log=kind.log)
+    return distributions.CategoricalDistribution(range(len(kind.options)))
 
 
 def _setting(kind: Kind, drawn: Any) -> Any:
@@ -66,7 +66,7 @@ def _place(kind: Kind, setting: Any) -> Any:
 
 
 def _known(library: Any, record: Record, space: Space, kinds: Any, sign: float) -> Any:
-    """A trial of ours as one of Optuna's; a stopped one has its reports in place of a value."""
+    """Convert a trial to Optuna's; a stopped one has its reports instead of a value."""
     stopped = record.state == STOPPED
     states = library.trial.TrialState
     return library.trial.create_trial(
@@ -80,7 +80,7 @@ def _known(library: Any, record: Record, space: Space, kinds: Any, sign: float) 
 
 @contextmanager
 def _quiet(library: Any) -> Iterator[None]:
-    """Without Optuna's own lines about studies that only we see."""
+    """Silence Optuna's log messages about temporary studies."""
     level = library.logging.get_verbosity()
     library.logging.set_verbosity(library.logging.WARNING)
     try:

@@ -1,4 +1,4 @@
-"""The course of a search as a picture, drawn with matplotlib if it is there."""
+"""Plots of a search, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Trials = Sequence[Record]
 
 
 def draw(trials: Trials, heading: dict[str, Any], path: Path) -> Path:
-    """Values in the order of trials, with the best so far, and over each setting."""
+    """Plot values by trial, with the best so far, and values by setting."""
     figure = _matplotlib().Figure
     names = list(heading["space"])
     columns = min(3, 1 + len(names))
@@ -36,7 +36,7 @@ def draw(trials: Trials, heading: dict[str, Any], path: Path) -> Path:
 
 
 def _matplotlib() -> Any:
-    """matplotlib's figures; an error that names the extra if it is absent."""
+    """Import matplotlib's figures, or raise an error that names the extra."""
     if find_spec("matplotlib") is None:
         raise problem(
             ImportError,

@@ -1,4 +1,4 @@
-"""Rules that say while a trial runs whether it is worth going on."""
+"""Stopping rules, which end hopeless trials early."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Reports = Sequence[tuple[int, float]]
 
 
 class StoppingRule(Protocol):
-    """Decides from what a trial and those before it reported; smaller values are better."""
+    """Decides from the reports of a trial and of earlier ones; smaller values are better."""
 
     def is_hopeless(self, reports: Reports, earlier: Sequence[Reports]) -> bool: ...
 
 
 @dataclass(frozen=True)
 class MedianStopping:
-    """Hopeless is a trial whose best value so far is worse than the median of earlier ones.
+    """Stops a trial whose best value so far is worse than the median of earlier trials.
 
-    These are the best values of the other trials up to the same epoch (Golovin et al., 2017). The
-    first `trials` run to their end, and all run for `epochs` epochs.
+    The median is over the best values of the other trials up to the same epoch (Golovin et al.,
+    2017). The first `trials` trials are never stopped, and all run for at least `epochs` epochs.
     """
 
     trials: int = 5
@@ -48,7 +48,7 @@ class MedianStopping:
 
 
 def rule_for(early_stopping: Any) -> StoppingRule | None:
-    """The rule that a user named, or gave."""
+    """The stopping rule from a name or an object."""
     if early_stopping is None or hasattr(early_stopping, "is_hopeless"):
         return early_stopping
     if early_stopping == "median":
@@ -62,7 +62,7 @@ def rule_for(early_stopping: Any) -> StoppingRule | None:
 
 
 def reports_of(records: Sequence[Record], sign: float) -> list[Reports]:
-    """What trials reported, so that smaller is better; failed ones have nothing to say."""
+    """The reports of trials, with signs so that smaller is better; failed trials are skipped."""
     return [
         [(epoch, sign * value) for epoch, value in record.reports]
         for record in records

@@ -1,4 +1,4 @@
-"""What became of trials, and the file that keeps it: one line for each, safe once written."""
+"""Records of trials, and the file that stores them: one line per trial, written durably."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Record:
-    """One trial: its settings, its value (None if it failed), what it reported by epoch."""
+    """One trial: its settings, its value (None if it failed), and its reports by epoch."""
 
     number: int
     state: str
@@ -32,14 +32,14 @@ class Record:
 
 
 class TrialFile:
-    """The lines of a search: the first says what is searched, each other one is a trial."""
+    """The file of a search: the first line describes the search, the others are trials."""
 
     def __init__(self, path: Path, heading: dict[str, Any]) -> None:
         self.path = path
         self._heading = heading
 
     def open(self) -> list[Record]:
-        """The trials of earlier runs of the same search; begins the file if there is none."""
+        """The trials of earlier runs of the same search; creates the file if needed."""
         if not self.path.exists():
             write_whole(self.path, self._heading, ())
             return []
@@ -48,16 +48,16 @@ class TrialFile:
         if differing:
             raise problem(
                 ValueError,
-                f"search: {self.path.parent} has the trials of another search",
+                f"search: {self.path.parent} contains the trials of another search",
                 got="; ".join(f"{key}: {self._heading[key]}" for key in differing),
                 expected="; ".join(f"{key}: {heading.get(key)}" for key in differing),
-                fix="give another directory, or the settings of before",
+                fix="pass another directory, or the same settings as before",
             )
         _drop_torn_line(self.path)
         return records
 
     def add(self, record: Record) -> None:
-        """Append a trial; when this returns, it is on the disk."""
+        """Append a trial; on return, it is on disk."""
         with self.path.open("ab") as file:
             file.write(_line(_plain(record)))
             file.flush()
@@ -65,24 +65,24 @@ class TrialFile:
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Record]]:
-    """The heading and the trials of a file; a last line that was not finished does not count."""
+    """The heading and the trials of a file; an incomplete last line is ignored."""
     lines = path.read_bytes().split(b"\n")[:-1]
     try:
         if not lines:
-            raise ValueError("it has no finished line")
+            raise ValueError("it has no complete line")
         heading, *rest = map(json_value, lines)
         if not isinstance(heading, dict):
-            raise ValueError("its first line is no object")
+            raise ValueError("its first line is not an object")
         records = [_restored(each) for each in rest]
     except ValueError as error:
         raise problem(
-            ValueError, f"{path} is no file of trials, or was damaged", got=str(error)
+            ValueError, f"{path} is not a file of trials, or is damaged", got=str(error)
         ) from None
     return heading, records
 
 
 def write_whole(path: Path, heading: dict[str, Any], records: Sequence[Record]) -> None:
-    """Write a file of trials: all of it, or nothing."""
+    """Write a file of trials atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with draft.open("wb") as file:
@@ -99,7 +99,7 @@ def write_whole(path: Path, heading: dict[str, Any], records: Sequence[Record]) 
 
 
 def heading_of(space: Any, algorithm: str, direction: str, seed: int) -> dict[str, Any]:
-    """What is searched, as the first line says it."""
+    """The description of a search, the first line of its file."""
     return {
         "mycelia_trials": _VERSION,
         "space": {name: kind.describe() for name, kind in space.items()},
@@ -110,13 +110,13 @@ def heading_of(space: Any, algorithm: str, direction: str, seed: int) -> dict[st
 
 
 def in_terms_of(record: Record, space: Any) -> Record:
-    """A record from a file, with the settings as the space has them."""
+    """A record from a file, with settings converted to values of the space."""
     given = {name: kind.restored(record.settings[name]) for name, kind in space.items()}
     return replace(record, settings=given)
 
 
 def as_written(record: Record, space: Any) -> Record:
-    """A record for a file, with plain settings."""
+    """A record for a file, with settings converted to plain values."""
     given = {name: kind.plain(record.settings[name]) for name, kind in space.items()}
     return replace(record, settings=given)
 
@@ -140,13 +140,13 @@ def _plain(record: Record) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | str:
-    return value if math.isfinite(value) else repr(value)  # JSON knows finite numbers only
+    return value if math.isfinite(value) else repr(value)  # JSON supports finite numbers only
 
 
 def _restored(content: Any) -> Record:
-    """A trial from a line. Raises ValueError for a line of another kind."""
+    """A trial from a line. Raises ValueError for other content."""
     if not isinstance(content, dict):
-        raise ValueError("a line is no object")
+        raise ValueError("a line is not an object")
     reports = content.get("reports")
     if not isinstance(reports, list) or not all(
         isinstance(r, list) and len(r) == 2 for r in reports
@@ -159,5 +159,5 @@ def _restored(content: Any) -> Record:
 
 def _read(value: Any) -> float:
     if not isinstance(value, (int, float, str)):
-        raise ValueError(f"{value!r:.80} is no number")
+        raise ValueError(f"{value!r:.80} is not a number")
     return float(value)

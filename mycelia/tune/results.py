@@ -1,4 +1,4 @@
-"""What a search found: the best trial, all of them as a table, a picture, a file."""
+"""The results of a search: the best trial, a table, a plot, a file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mycelia.tune import picture
 from mycelia.tune.records import FAILED, FINISHED, STOPPED, Record, as_written, read, write_whole
 from mycelia.tune.space import Space
 
-_LONGEST = 40  # characters of an error or setting in a table
+_LONGEST = 40  # maximum characters of an error or setting in a table
 
 
 @dataclass(frozen=True)
 class Results:
-    """The trials of a search, in the order they were made.
+    """The trials of a search, in order.
 
     `direction` says which values are better; `interrupted` whether the search ended before its
     last trial.
@@ -31,7 +31,7 @@ class Results:
 
     @property
     def best(self) -> Record:
-        """The best of the trials that finished; of those stopped early if none did."""
+        """The best finished trial; if none finished, the best stopped trial."""
         ranked = self.ranked()
         if not ranked or ranked[0].state == FAILED:
             raise problem(
@@ -42,7 +42,7 @@ class Results:
         return ranked[0]
 
     def ranked(self) -> list[Record]:
-        """The trials, the best first: finished ones, then stopped ones, then failed ones."""
+        """The trials, best first: finished, then stopped, then failed ones."""
         sign = sign_of(self.direction)
         states = (FINISHED, STOPPED, FAILED)
 
@@ -53,7 +53,7 @@ class Results:
         return sorted(self.trials, key=rank)
 
     def table(self) -> str:
-        """The trials as text, the best first."""
+        """The trials as a text table, best first."""
         names = list(self.heading["space"])
         rows = [["trial", "value", "state", "epochs", "seconds", *names]]
         for record in self.ranked():
@@ -67,11 +67,11 @@ class Results:
         return "\n".join(lines)
 
     def plot(self, path: str | Path) -> Path:
-        """Draw the course of the search, and the values over each setting, into a file."""
+        """Plot the values by trial and by setting into a file."""
         return picture.draw(self.trials, self.heading, Path(path))
 
     def save(self, path: str | Path) -> Path:
-        """Write the trials into a file, which `tune.load` reads."""
+        """Write the trials to a file for `tune.load`."""
         records = self.trials
         if self.space is not None:
             records = tuple(as_written(record, self.space) for record in records)
@@ -83,18 +83,18 @@ class Results:
 
 
 def load(path: str | Path) -> Results:
-    """Results from a file of `Results.save`, or the `trials.jsonl` of a search's directory.
+    """Load results from a file of `Results.save`, or the `trials.jsonl` of a search.
 
-    Options that are no plain values are there by their names.
+    Options that are not plain values are represented by their names.
     """
     heading, records = read(Path(path))
     if "mycelia_trials" not in heading:
-        raise problem(ValueError, f"{path} is no file of trials", got=str(heading)[:80])
+        raise problem(ValueError, f"{path} is not a file of trials", got=str(heading)[:80])
     return Results(tuple(records), heading["direction"], heading)
 
 
 def sign_of(direction: str) -> float:
-    """What values are multiplied with so that smaller is better."""
+    """The factor of values that makes smaller better."""
     return -1.0 if direction == "maximize" else 1.0
 
 

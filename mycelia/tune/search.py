@@ -1,4 +1,4 @@
-"""The search: trials one after another, each recorded before the next begins."""
+"""The search loop: runs trials one after another and records each."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def search(
     directory: str | Path | None = None,
     show_progress: bool = True,
 ) -> Results:
-    """Try settings from a space and find those with the best value.
+    """Search a space for the settings with the best value.
 
-    `objective(trial)` trains with `trial["lr"]` and so on, and gives the value; it may call
-    `trial.report(epoch, value)`, which ends hopeless trials by the rule `early_stopping`. The
+    `objective(trial)` trains with `trial["lr"]` and so on, and returns the value; it may call
+    `trial.report(epoch, value)`, which stops hopeless trials by the rule `early_stopping`. The
     `algorithm` is "random", or "tpe", which learns from earlier trials and needs Optuna. A trial
-    that raises is recorded as failed, and the search goes on; Ctrl-C ends it and keeps what was
-    found. With `directory`, trials are kept there, and the same search goes on after the last one.
+    that raises is recorded as failed, and the search continues; Ctrl-C ends it and keeps the
+    results. With `directory`, trials are stored there, and the same search resumes from them.
     """
     if not callable(objective):
         raise wrong_type("search", "objective", objective, "a function of a trial")
@@ -69,12 +69,12 @@ def search(
     run.heading = heading_of(space, algorithm, direction, seed)
     run.rule, run.show_progress = rule_for(early_stopping), show_progress
     if directory is not None:
-        run.keep_in(Path(directory))
-    return run.results(interrupted=run.go_on())
+        run.store_in(Path(directory))
+    return run.results(interrupted=run.run())
 
 
 class _TuningRun:
-    """A search under way: the trials so far, and how to make the next."""
+    """A search in progress: the trials so far, and how to run the next one."""
 
     heading: dict[str, Any]
     rule: StoppingRule | None
@@ -95,17 +95,17 @@ class _TuningRun:
         self._directory: Path | None = None
         self._file: TrialFile | None = None
 
-    def keep_in(self, directory: Path) -> None:
-        """Keep trials in a directory, and take those that are there."""
+    def store_in(self, directory: Path) -> None:
+        """Store trials in a directory, and load the trials in it."""
         self._directory = directory
         self._file = TrialFile(directory / FILE, self.heading)
         self._records = [in_terms_of(record, self._space) for record in self._file.open()]
 
-    def go_on(self) -> bool:
-        """Make the trials that are left; whether Ctrl-C ended it before the last."""
+    def run(self) -> bool:
+        """Run the remaining trials; returns whether Ctrl-C interrupted them."""
         try:
             while len(self._records) < self._count:
-                record = self._tried(len(self._records))
+                record = self._run_trial(len(self._records))
                 if self._file is not None:
                     self._file.add(as_written(record, self._space))
                 self._records.append(record)
@@ -120,19 +120,19 @@ class _TuningRun:
         return False
 
     def results(self, *, interrupted: bool) -> Results:
-        """What was found; an error if no trial has a value."""
+        """The results; raises if no trial has a value."""
         if all(record.state == FAILED for record in self._records):
             last = self._records[-1]
             raise problem(
                 RuntimeError,
                 "search: all trials failed",
                 got=f"{len(self._records)} trials; the last error was\n{last.error}",
-                fix="call the objective with one Trial of your own, and look at its error",
+                fix="call the objective with a Trial yourself, and check its error",
             )
-        found = tuple(self._records)
-        return Results(found, self._direction, self.heading, self._space, interrupted)
+        records = tuple(self._records)
+        return Results(records, self._direction, self.heading, self._space, interrupted)
 
-    def _tried(self, number: int) -> Record:
+    def _run_trial(self, number: int) -> Record:
         sign = sign_of(self._direction)
         settings = self._propose(self._space, self._records, sign, self._seed, number)
         folder = None if self._directory is None else self._directory / f"trial_{number}"
@@ -165,7 +165,7 @@ class _TuningRun:
 
 
 def _value(returned: Any, trial: Trial) -> float:
-    """The value of a finished trial: what the objective gave, else what it reported last."""
+    """The value of a finished trial: the objective's result, or the last report."""
     if returned is None and trial.reports:
         returned = trial.reports[-1][1]
     value = as_number("objective", returned)
@@ -175,7 +175,7 @@ def _value(returned: Any, trial: Trial) -> float:
 
 
 def _own_part(text: str) -> str:
-    """The error first, then where it came from."""
+    """A traceback with the error first."""
     lines = text.strip().splitlines()
     starts = [i for i, line in enumerate(lines) if line and not line.startswith((" ", "Traceback"))]
     last = starts[-1] if starts else 0

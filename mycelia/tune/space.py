@@ -1,4 +1,4 @@
-"""What a setting may be: numbers of a range, evenly or by size, or one of some options."""
+"""Search spaces: ranges of numbers, uniform or logarithmic, and choices."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mycelia._engine.core.errors import problem, wrong_type
 
 @dataclass(frozen=True)
 class Floats:
-    """Floats from `low` to `high`; with `log`, each factor between two is as likely."""
+    """Floats from `low` to `high`, log-uniform with `log`."""
 
     low: float
     high: float
     log: bool = False
 
     def sample(self, random: np.random.Generator) -> float:
-        """A setting by chance."""
+        """A random value."""
         if self.log:
             drawn = math.exp(random.uniform(math.log(self.low), math.log(self.high)))
         else:
@@ -31,72 +31,72 @@ class Floats:
         return min(max(float(drawn), self.low), self.high)
 
     def plain(self, value: Any) -> Any:
-        """The setting as it is written into files."""
+        """The value as stored in files."""
         return float(value)
 
     def restored(self, plain: Any) -> Any:
-        """The setting that was written so."""
+        """The value from a file."""
         return float(plain)
 
     def describe(self) -> dict[str, Any]:
-        """What the setting may be, as it is written into files."""
+        """The range, for files."""
         return {"floats": [self.low, self.high], "log": self.log}
 
 
 @dataclass(frozen=True)
 class Integers:
-    """Whole numbers from `low` to `high`, both included."""
+    """Integers from `low` to `high`, inclusive, log-uniform with `log`."""
 
     low: int
     high: int
     log: bool = False
 
     def sample(self, random: np.random.Generator) -> int:
-        """A setting by chance."""
+        """A random value."""
         if not self.log:
             return int(random.integers(self.low, self.high, endpoint=True))
         drawn = math.exp(random.uniform(math.log(self.low - 0.5), math.log(self.high + 0.5)))
         return min(max(round(drawn), self.low), self.high)
 
     def plain(self, value: Any) -> Any:
-        """The setting as it is written into files."""
+        """The value as stored in files."""
         return int(value)
 
     def restored(self, plain: Any) -> Any:
-        """The setting that was written so."""
+        """The value from a file."""
         return int(plain)
 
     def describe(self) -> dict[str, Any]:
-        """What the setting may be, as it is written into files."""
+        """The range, for files."""
         return {"integers": [self.low, self.high], "log": self.log}
 
 
 @dataclass(frozen=True)
 class CategoricalValues:
-    """One of some values, which may be of any kind."""
+    """One of several options of any type."""
 
     options: tuple[Any, ...]
 
     @property
     def names(self) -> list[Any]:
-        """How the options are written into files: plain values as they are, others by name."""
+        """The options as stored in files: plain values, or names of other objects."""
         return [_plain(option) for option in self.options]
 
     def sample(self, random: np.random.Generator) -> Any:
-        """A setting by chance."""
+        """A random option."""
         return self.options[int(random.integers(len(self.options)))]
 
     def plain(self, value: Any) -> Any:
-        """The setting as it is written into files."""
-        places = [i for i, option in enumerate(self.options) if option is value]
-        return self.names[places[0] if places else self.options.index(value)]
+        """The option as stored in files."""
+        indices = [i for i, option in enumerate(self.options) if option is value]
+        return self.names[indices[0] if indices else self.options.index(value)]
 
     def restored(self, plain: Any) -> Any:
-        """The setting that was written so."""
+        """The option from a file."""
         return self.options[self.names.index(plain)]
 
     def describe(self) -> dict[str, Any]:
-        """What the setting may be, as it is written into files."""
+        """The options, for files."""
         return {"options": self.names}
 
 
@@ -105,18 +105,18 @@ Space = Mapping[str, Kind]
 
 
 def uniform(low: float, high: float) -> Floats:
-    """A float from `low` to `high`, each as likely."""
+    """A float from `low` to `high`, uniformly distributed."""
     return Floats(*_range("uniform", low, high))
 
 
 def log_uniform(low: float, high: float) -> Floats:
-    """A float from `low` to `high`, as likely to be near 0.001 as near 0.01."""
+    """A float from `low` to `high` with a uniformly distributed logarithm."""
     _check_positive("log_uniform", low)
     return Floats(*_range("log_uniform", low, high), log=True)
 
 
 def integer(low: int, high: int, log: bool = False) -> Integers:
-    """A whole number from `low` to `high`, both included; with `log` small ones are likelier."""
+    """An integer from `low` to `high`, inclusive; log-uniform with `log`."""
     check_int("integer", "low", low)
     check_int("integer", "high", high)
     check_bool("integer", "log", log)
@@ -131,29 +131,29 @@ def choice(options: Sequence[Any]) -> CategoricalValues:
     """One of the options."""
     if isinstance(options, (str, bytes)) or not isinstance(options, Sequence):
         raise wrong_type("choice", "options", options, "a list")
-    made = CategoricalValues(tuple(options))
-    names = [json.dumps(name) for name in made.names]
+    values = CategoricalValues(tuple(options))
+    names = [json.dumps(name) for name in values.names]
     if not names or len(set(names)) != len(names):
         raise problem(
             ValueError,
-            "choice: there must be options, each with a name of its own",
+            "choice: the options must have distinct names",
             got=", ".join(names) or "none",
         )
-    return made
+    return values
 
 
 def check_space(space: Any) -> Space:
-    """Raise unless `space` says of each setting what it may be."""
+    """Check that `space` defines a range or options for each setting."""
     if not isinstance(space, Mapping):
         raise wrong_type("search", "space", space, "a dict of settings")
     for name, kind in space.items():
         if not isinstance(name, str) or not isinstance(kind, Kind):
             raise problem(
                 TypeError,
-                f"search: the space does not say what {name!r} may be",
+                f"search: the space of {name!r} is invalid",
                 got=f"{name!r}: {kind!r}",
-                expected="a name, and uniform, log_uniform, integer or choice of something",
-                fix=f'write {{"{name}": tune.choice([...])}}; what is fixed needs no setting',
+                expected="a name, with uniform, log_uniform, integer, or choice",
+                fix=f'write {{"{name}": tune.choice([...])}}; constants need no entry',
             )
     if not space:
         raise problem(ValueError, "search: the space has no settings")
@@ -179,10 +179,8 @@ def _range(owner: str, low: Any, high: Any) -> tuple[float, float]:
 
 def _check_positive(owner: str, low: Any) -> None:
     if is_number(low) and low <= 0:
-        raise problem(ValueError, f"{owner}: sizes begin above 0", got=f"low={low}")
+        raise problem(ValueError, f"{owner}: a log range must start above 0", got=f"low={low}")
 
 
 def _empty(owner: str, low: Any, high: Any) -> ValueError:
-    return problem(
-        ValueError, f"{owner}: there is nothing between", got=f"low={low} and high={high}"
-    )
+    return problem(ValueError, f"{owner}: the range is empty", got=f"low={low} and high={high}")

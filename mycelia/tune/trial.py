@@ -1,4 +1,4 @@
-"""A trial: what an objective is given."""
+"""Trial: the settings passed to an objective."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mycelia._engine.core.errors import problem, wrong_type
 from mycelia.tune.pruning import Reports, StoppingRule
 
 
-class TrialStopped(Exception):  # it ends a trial, nothing is wrong
-    """This trial is not worth going on with; the search records it and goes on."""
+class TrialStopped(Exception):  # control flow: ends a trial, and is not an error
+    """Stops this trial, which is not promising; the search records it and continues."""
 
 
 class Trial(Mapping[str, Any]):
     """One set of settings to try: `trial["lr"]`, or all of them with `**trial`.
 
-    `number` counts trials from 0; `seed` is a whole number of its own for each trial; `directory`
-    is a folder for its files if the search has one, else None.
+    `number` counts trials from 0; `seed` is an integer that is different for each trial;
+    `directory` is a folder for its files if the search has one, else None.
     """
 
     def __init__(
@@ -40,25 +40,25 @@ class Trial(Mapping[str, Any]):
 
     @property
     def directory(self) -> Path | None:
-        """A folder for this trial's files, made when first asked for."""
+        """A folder for this trial's files, created on first use."""
         if self._directory is not None:
             self._directory.mkdir(parents=True, exist_ok=True)
         return self._directory
 
     def report(self, epoch: int, value: Any) -> None:
-        """Say how the trial does after an epoch; raises TrialStopped if it does too badly."""
+        """Report a value after an epoch; raises TrialStopped if the trial is hopeless."""
         check_non_negative_int("report", "epoch", epoch)
         if self.reports and epoch <= self.reports[-1][0]:
             raise problem(
                 ValueError,
-                "report: epochs come in order, each once",
+                "report: epochs must increase",
                 got=f"epoch {epoch} after epoch {self.reports[-1][0]}",
             )
         self.reports.append((epoch, as_number("report", value)))
         if self._rule is None:
             return
-        found = [(at, self._sign * each) for at, each in self.reports]
-        if self._rule.is_hopeless(found, self._earlier):
+        reports = [(at, self._sign * each) for at, each in self.reports]
+        if self._rule.is_hopeless(reports, self._earlier):
             raise TrialStopped(f"trial {self.number} after epoch {epoch}: {value}")
 
     def __getitem__(self, name: str) -> Any:
@@ -81,7 +81,7 @@ class Trial(Mapping[str, Any]):
 
 
 def as_number(owner: str, value: Any) -> float:
-    """A number, or a tensor or array of one, as a float."""
+    """Convert a number, or a tensor or array of one element, to a float."""
     try:
         return float(value)
     except (TypeError, ValueError):
