@@ -56,7 +56,7 @@ class OptimizerProcess:
         return without_empty(groups)
 
     def add_grad_centralization(self, network: Cell) -> None:
-        """Enable gradient centralization (Yong et al., 2020) in groups; no effect without groups."""
+        """Enable gradient centralization (Yong et al., 2020) in groups, if there are any."""
         if isinstance(self.origin_params[0], dict):
             owners = self.build_params_dict(network)
             self.origin_params = self.build_gc_params_group(owners, self.origin_params)
@@ -83,7 +83,7 @@ def _split(owners: dict[int, Cell], parameters: Any) -> tuple[list[Parameter], l
 
 
 def _can_be_centered(owner: Cell, parameter: Parameter) -> bool:
-    """Whether each row is the weights of one neuron, with enough inputs (no groups)."""
+    """Whether each row is the weights of one neuron with enough inputs (no groups)."""
     if any(word in parameter.name for word in _NEVER_CENTERED):
         return False
     return parameter.ndim > 1 and getattr(owner, "group", 1) == 1

@@ -1,6 +1,6 @@
-"""Communication between processes: who is there, groups of them, collective functions.
+"""Communication between processes: ranks, groups, and collective functions.
 
-For now a process is alone: every group has one member, and collectives give what they are given.
+In a single process, every group has one member, and collectives return their inputs.
 """
 
 from mycelia.communication import comm_func as comm_func

@@ -1,4 +1,6 @@
-"""Collective functions: like the operators of `ops.collective`, with handles and messages."""
+"""Collective functions: the operators of `ops.collective` with handles, and point-to-point
+messages.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,13 @@ from mycelia.tensor.tensor import Tensor
 
 
 class CommHandle:
-    """A collective under way. It is done before anyone can ask, unless it is a message."""
+    """The handle of a collective. Collectives are complete on return; messages may be pending."""
 
     def __init__(self, done: Event | None = None) -> None:
         self._done = done
 
     def wait(self) -> None:
-        """Return when the result is there, or the message on its way."""
+        """Wait for the result, or until the message is sent."""
         if self._done is not None:
             self._done.wait()
 
@@ -47,25 +49,25 @@ class CommHandle:
 
 
 class _PendingReceive(CommHandle):
-    """A message that is waited for: `tensor` gets its numbers when it is here."""
+    """A pending receive: `tensor` gets its values when the message arrives."""
 
     def __init__(self, label: Label, like: Tensor) -> None:
         super().__init__()
         self.tensor = Tensor(np.zeros(like.shape, like.dtype.numpy))
-        self._label, self._is_here = label, False
+        self._label, self._has_arrived = label, False
         _open_receipts[label].append(self)
 
     def wait(self) -> None:
-        while not self._is_here:
+        while not self._has_arrived:
             self._take()
 
     def is_completed(self) -> bool:
-        while not self._is_here and mail().has(self._label):
+        while not self._has_arrived and mail().has(self._label):
             self._take()
-        return self._is_here
+        return self._has_arrived
 
     def _take(self) -> None:
-        """Give the next message to whoever asked first."""
+        """Deliver the next message to the oldest pending receive."""
         waiting = _open_receipts[self._label]
         try:
             array = mail().receive(self._label)
@@ -76,11 +78,11 @@ class _PendingReceive(CommHandle):
 
     def _fill(self, array: np.ndarray) -> None:
         like = self.tensor
-        self._is_here = True
+        self._has_arrived = True
         if array.shape != like.shape or array.dtype != like.dtype.numpy:
             raise problem(
                 ValueError,
-                "irecv: the tensor that was sent is another one than is expected",
+                "irecv: the tensor that was sent differs in dtype or shape",
                 got=f"{array.dtype} {array.shape}",
                 expected=f"{like.dtype} {like.shape}",
             )
@@ -93,7 +95,7 @@ _open_receipts: defaultdict[Label, deque[_PendingReceive]] = defaultdict(deque)
 def all_reduce(
     tensor: Tensor, op: str = "sum", group: str = DEFAULT_WORLD_GROUP, async_op: bool = False
 ) -> tuple[Tensor, CommHandle | None]:
-    """The tensors of all members combined, and a handle if `async_op`."""
+    """Reduce the tensors of all members; also returns a handle if `async_op`."""
     _check("all_reduce", tensor, group)
     return AllReduce.of(check_reduction("all_reduce", op), group)(tensor), _handle(async_op)
 
@@ -101,7 +103,7 @@ def all_reduce(
 def all_gather_into_tensor(
     tensor: Tensor, group: str = DEFAULT_WORLD_GROUP, async_op: bool = False
 ) -> tuple[Tensor, CommHandle | None]:
-    """The tensors of all members one below the other, and a handle if `async_op`."""
+    """Concatenate the tensors of all members; also returns a handle if `async_op`."""
     _check("all_gather_into_tensor", tensor, group)
     return AllGather.of(group)(tensor), _handle(async_op)
 
@@ -109,42 +111,42 @@ def all_gather_into_tensor(
 def reduce_scatter_tensor(
     tensor: Tensor, op: str = "sum", group: str = DEFAULT_WORLD_GROUP, async_op: bool = False
 ) -> tuple[Tensor, CommHandle | None]:
-    """This member's share of all tensors combined, and a handle if `async_op`."""
+    """Reduce the tensors and return this member's part; also a handle if `async_op`."""
     _check("reduce_scatter_tensor", tensor, group)
-    way = check_reduction("reduce_scatter_tensor", op)
-    return ReduceScatter.of(way, group)(tensor), _handle(async_op)
+    reduction = check_reduction("reduce_scatter_tensor", op)
+    return ReduceScatter.of(reduction, group)(tensor), _handle(async_op)
 
 
 def reduce(tensor: Tensor, dst: int, op: str = "sum", group: str = DEFAULT_WORLD_GROUP) -> Tensor:
-    """The tensors of all members combined, for the member `dst`."""
+    """Reduce the tensors of all members to the member `dst`."""
     _check("reduce", tensor, group)
     check_int("reduce", "dst", dst)
     return Reduce.of(dst, check_reduction("reduce", op), group)(tensor)
 
 
 def broadcast(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP) -> Tensor:
-    """The tensor of the member `src`."""
+    """The tensor of the member `src`, on all members."""
     _check("broadcast", tensor, group)
     check_int("broadcast", "src", src)
     return Broadcast.of(src, group)((tensor,))[0]
 
 
 def gather_into_tensor(tensor: Tensor, dst: int = 0, group: str = DEFAULT_WORLD_GROUP) -> Tensor:
-    """The tensors of all members one below the other, for the member `dst`."""
+    """Concatenate the tensors of all members on the member `dst`."""
     _check("gather_into_tensor", tensor, group)
     check_int("gather_into_tensor", "dst", dst)
     return CollectiveGather.of(dst, group)(tensor)
 
 
 def scatter_tensor(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP) -> Tensor:
-    """This member's share of the rows of the member `src`."""
+    """This member's part of the rows of the member `src`."""
     _check("scatter_tensor", tensor, group)
     check_int("scatter_tensor", "src", src)
     return CollectiveScatter.of(src, group)(tensor)
 
 
 def barrier(group: str = DEFAULT_WORLD_GROUP) -> None:
-    """Wait until every member is here."""
+    """Wait until every member has reached the barrier."""
     _check_group("barrier", group)
     AllReduce.of("sum", group)(Tensor(np.zeros((), np.float32)))
 
@@ -155,7 +157,7 @@ def send(tensor: Tensor, dst: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: in
 
 
 def recv(tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0) -> Tensor:
-    """The oldest tensor that the member `src` sent; `tensor` says its shape and dtype."""
+    """Receive the oldest tensor from the member `src`; `tensor` sets its shape and dtype."""
     received, handle = irecv(tensor, src, group, tag)
     handle.wait()
     return received
@@ -175,7 +177,7 @@ def isend(
 def irecv(
     tensor: Tensor, src: int = 0, group: str = DEFAULT_WORLD_GROUP, tag: int = 0
 ) -> tuple[Tensor, CommHandle]:
-    """The oldest tensor that the member `src` sent; it is there when its handle is waited for."""
+    """Receive the oldest tensor from the member `src`; wait for the handle before using it."""
     _check("irecv", tensor, group)
     _check_peer("irecv", "src", src, group)
     sender = world().members(group)[src]
@@ -205,7 +207,7 @@ class P2POp:
         if isinstance(tensor, tuple) and (name == "isend" or recv_dtype is None):
             raise problem(
                 ValueError,
-                "P2POp: a shape stands for the tensor only in irecv, and with recv_dtype",
+                "P2POp: a shape instead of a tensor needs op=irecv and recv_dtype",
                 got=f"op={name}, recv_dtype={recv_dtype}",
             )
         if tag != 0:
@@ -215,25 +217,27 @@ class P2POp:
         self.group = DEFAULT_WORLD_GROUP if group is None else group
 
     def like(self) -> Tensor:
-        """A tensor of the shape and dtype of the message."""
+        """A tensor with the shape and dtype of the message."""
         if isinstance(self.tensor, Tensor):
             return self.tensor
         return Tensor(shape=self.tensor, dtype=as_dtype(self.recv_dtype))
 
 
 def batch_isend_irecv(p2p_op_list: Any) -> tuple[Tensor, ...]:
-    """Send and receive many tensors at once; a place that sent holds a meaningless number."""
+    """Send and receive many tensors in one call; results of sends are placeholders."""
     if not isinstance(p2p_op_list, (list, tuple)) or not p2p_op_list:
         raise wrong_type("batch_isend_irecv", "p2p_op_list", p2p_op_list, "a list of P2POp")
-    for one in p2p_op_list:
-        if not isinstance(one, P2POp):
-            raise wrong_type("batch_isend_irecv", "p2p_op_list", one, "a list of P2POp")
-    for one in p2p_op_list:
-        if one.op == "isend":
-            isend(one.tensor, one.peer, one.group, one.tag)
+    for message in p2p_op_list:
+        if not isinstance(message, P2POp):
+            raise wrong_type("batch_isend_irecv", "p2p_op_list", message, "a list of P2POp")
+    for message in p2p_op_list:
+        if message.op == "isend":
+            isend(message.tensor, message.peer, message.group, message.tag)
     return tuple(
-        Tensor(0.0) if one.op == "isend" else recv(one.like(), one.peer, one.group, one.tag)
-        for one in p2p_op_list
+        Tensor(0.0)
+        if message.op == "isend"
+        else recv(message.like(), message.peer, message.group, message.tag)
+        for message in p2p_op_list
     )
 
 
@@ -243,7 +247,7 @@ def all_to_all_with_output_shape(
     group: str | None = None,
     async_op: bool = False,
 ) -> tuple[tuple[Tensor, ...], CommHandle | None]:
-    """One tensor to each member, one from each, and a handle if `async_op`."""
+    """Exchange one tensor with each member; also returns a handle if `async_op`."""
     owner = "all_to_all_with_output_shape"
     members = _check_group(owner, group)
     for name, value in (
@@ -254,9 +258,9 @@ def all_to_all_with_output_shape(
             raise wrong_type(owner, name, value, "list or tuple")
         if len(value) != members:
             raise wrong_value(owner, name, len(value), f"as long as the group, {members}")
-    shapes = [_shape_of(owner, one) for one in output_shape_list]
-    for one in input_tensor_list:
-        _check_tensor(owner, one)
+    shapes = [_shape_of(owner, shape) for shape in output_shape_list]
+    for tensor in input_tensor_list:
+        _check_tensor(owner, tensor)
     return _exchanged(owner, tuple(input_tensor_list), shapes, group), _handle(async_op)
 
 
@@ -268,7 +272,7 @@ def all_to_all_single_with_output_shape(
     group: str | None = None,
     async_op: bool = False,
 ) -> tuple[Tensor, CommHandle | None]:
-    """The rows for each member, those from each, joined, and a handle if `async_op`."""
+    """Exchange rows with each member, and concatenate; also returns a handle if `async_op`."""
     owner = "all_to_all_single_with_output_shape"
     members = _check_group(owner, group)
     _check_tensor(owner, tensor)
@@ -293,7 +297,7 @@ def all_to_all_v_c(
     group: str | None = None,
     async_op: bool = False,
 ) -> CommHandle | None:
-    """Put what every member sends to this one into `output`; counts say how many numbers."""
+    """Exchange elements with each member according to a count matrix, into `output`."""
     owner = "all_to_all_v_c"
     members = _check_group(owner, group)
     _check_tensor(owner, output)
@@ -306,7 +310,7 @@ def all_to_all_v_c(
             owner,
             "send_count_matrix",
             counts.tolist(),
-            f"{members}x{members} numbers that fit the size of input and output, "
+            f"{members}x{members} counts that match the sizes of input and output, "
             f"{input.size} and {output.size}",
         )
     pieces = _pieces(reshape(input, (-1,)), square[me].tolist())
@@ -318,7 +322,7 @@ def all_to_all_v_c(
 def _exchanged(
     owner: str, tensors: tuple[Tensor, ...], shapes: list[tuple[int, ...]], group: str | None
 ) -> tuple[Tensor, ...]:
-    """One tensor to each member, one of the shapes `shapes` from each."""
+    """Send one tensor to each member, and receive one of `shapes` from each."""
     group = DEFAULT_WORLD_GROUP if group is None else group
     me = world().members(group).index(world().rank)
     _check_same_count(owner, tensors[me], shapes[me])
@@ -331,21 +335,21 @@ def _exchanged(
 
 
 def _row_counts(rows: int, members: int, given: Any) -> list[int]:
-    """How many rows belong to each member: equal shares, if nothing is said."""
+    """The number of rows of each member: equal parts by default."""
     if given is not None:
         return [int(n) for n in given]
     if rows % members:
         raise problem(
             ValueError,
-            "all_to_all: the rows cannot be shared out evenly",
+            "all_to_all: the rows cannot be divided evenly",
             got=f"{rows} rows for {members} processes",
-            fix="say how many each gets: input_split_sizes, output_split_sizes",
+            fix="pass input_split_sizes and output_split_sizes",
         )
     return [rows // members] * members
 
 
 def _pieces(tensor: Tensor, counts: list[int]) -> list[Tensor]:
-    """The rows of a tensor in pieces of these lengths."""
+    """Split the rows of a tensor into pieces of these lengths."""
     ends = np.cumsum(counts).tolist()
     return [tensor[end - count : end] for end, count in zip(ends, counts, strict=True)]
 
@@ -365,7 +369,7 @@ def _check_tensor(owner: str, tensor: Any) -> None:
 
 
 def _check_group(owner: str, group: Any) -> int:
-    """How many members the group has."""
+    """The number of members of a group."""
     if group is None:
         return world().size
     if not isinstance(group, str):
@@ -391,6 +395,6 @@ def _check_same_count(owner: str, tensor: Tensor, shape: tuple[int, ...]) -> Non
     if tensor.size != size(shape):
         raise problem(
             ValueError,
-            f"{owner}: what a process sends itself it must receive alike",
+            f"{owner}: what a process sends to itself must have the size that it receives",
             got=f"{tensor.shape} to {shape}",
         )

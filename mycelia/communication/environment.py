@@ -1,7 +1,7 @@
-"""What the environment says of this process: its rank, how many there are, and where they meet.
+"""The rank of this process from the environment: rank, size, and coordinator.
 
-`mycelia launch` sets our own names, and those that scripts for MindSpore's launcher read. A process
-that such a launcher started has only the latter.
+`mycelia launch` sets both Mycelia's variables and those of MindSpore's launcher. A process started
+by MindSpore's launcher has only the latter.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ LOCAL_SIZE = "MYCELIA_LOCAL_SIZE"
 COORDINATOR = "MYCELIA_COORDINATOR"
 TIMEOUT = "MYCELIA_TIMEOUT"
 RESTART_COUNT = "MYCELIA_RESTART_COUNT"
-WATCHED = "MYCELIA_HEARTBEAT"  # the file that the launcher hears this process through
+WATCHED = "MYCELIA_HEARTBEAT"  # the file descriptor for heartbeats to the launcher
 
 DEFAULT_TIMEOUT = 30  # seconds
 
 
 @dataclass(frozen=True)
 class ProcessRank:
-    """Where a process stands among those it was started with."""
+    """The rank of a process among those started together."""
 
     rank: int
     size: int
@@ -35,7 +35,7 @@ class ProcessRank:
     timeout: int = DEFAULT_TIMEOUT
 
     def variables(self) -> dict[str, str]:
-        """The environment that says so, to us and to scripts that know other launchers."""
+        """The environment variables, for Mycelia and for scripts that use other launchers."""
         host, _, port = self.coordinator.rpartition(":")
         return {
             RANK: str(self.rank),
@@ -56,7 +56,7 @@ class ProcessRank:
 
 
 def place(variables: Mapping[str, str]) -> ProcessRank | None:
-    """Where the environment puts this process; None if it was started alone."""
+    """The rank of this process from the environment; None if it was started alone."""
     if RANK in variables:
         return ProcessRank(
             rank=_number(variables, RANK),
@@ -72,12 +72,12 @@ def place(variables: Mapping[str, str]) -> ProcessRank | None:
 
 
 def is_scheduler(variables: Mapping[str, str]) -> bool:
-    """Whether another launcher started this process only to bring the others together."""
+    """Whether another launcher started this process only as a scheduler."""
     return variables.get("MS_ROLE") == "MS_SCHED"
 
 
 def _place_of_others(variables: Mapping[str, str]) -> ProcessRank:
-    """The place that MindSpore's launcher gives; without DEVICE_ID all are on this machine."""
+    """The rank set by MindSpore's launcher; without DEVICE_ID, all are on this machine."""
     size = _number(variables, "MS_WORKER_NUM")
     rank = _number(variables, "RANK_ID" if "RANK_ID" in variables else "MS_NODE_ID")
     local = _number(variables, "DEVICE_ID") if "DEVICE_ID" in variables else rank
@@ -90,7 +90,7 @@ def _text(variables: Mapping[str, str], name: str) -> str:
     if not variables.get(name):
         raise problem(
             RuntimeError,
-            f"init: the environment says that there are several processes, but not {name}",
+            f"init: the environment describes several processes, but {name} is missing",
             fix="start them with `mycelia launch -n 4 script.py`",
         )
     return variables[name]

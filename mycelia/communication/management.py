@@ -1,4 +1,4 @@
-"""Joining and leaving the world of processes, and asking about its groups."""
+"""Initializing communication, and querying ranks and groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HCCL_WORLD_COMM_GROUP, NCCL_WORLD_COMM_GROUP, MCCL_WORLD_COMM_GROUP = (
 
 
 class _WorldFacts(type):
-    """Reads the attributes of `GlobalComm` off the world of the moment."""
+    """Provides the attributes of `GlobalComm` from the current world."""
 
     @property
     def BACKEND(cls) -> str:
@@ -48,18 +48,18 @@ class GlobalComm(metaclass=_WorldFacts):
 
 
 def init(backend_name: str | None = None) -> None:
-    """Join the processes that were started with this one; alone, this is a world of one.
+    """Connect to the processes that were started with this one; alone, the world size is 1.
 
-    It comes before anything is computed on a device. The backend is a name only. A device that is
-    not here is replaced by the one that is, and so is its backend, unless the context says
-    `strict_device`.
+    Call it before anything runs on a device. The backend is only a name. If the device is not
+    available, the available one and its backend are used, unless `strict_device` is set in the
+    context.
     """
     if backend_name is not None and not isinstance(backend_name, str):
         raise wrong_type("init", "backend_name", backend_name, "str")
     if backend_name is not None and backend_name not in BACKENDS:
         raise problem(
             RuntimeError,
-            "init: there is no such backend",
+            "init: unknown backend",
             got=f"backend_name={backend_name!r}",
             expected=", ".join(map(repr, BACKENDS)),
         )
@@ -68,12 +68,12 @@ def init(backend_name: str | None = None) -> None:
     if now.strict_device and backend_name not in (None, own):
         raise problem(
             RuntimeError,
-            f"init: the backend is not that of {now.device_target}",
+            f"init: the backend does not match {now.device_target}",
             got=f"backend_name={backend_name!r}",
             expected=repr(own),
         )
     if is_scheduler(os.environ):
-        raise SystemExit(0)  # the processes find each other by themselves
+        raise SystemExit(0)  # processes need no scheduler
     now_at = place(os.environ) or ProcessRank(0, 1, 0, 1, "")
     if now_at.size > 1 and not initialization.is_joined():
         initialization.join(
@@ -100,7 +100,7 @@ def init(backend_name: str | None = None) -> None:
 
 
 def release() -> None:
-    """Leave the world, when all processes do; its groups are gone."""
+    """Disconnect; all processes must call it. Groups are removed."""
     messages.close_mail()
     initialization.leave()
     if world().size > 1:
@@ -118,14 +118,14 @@ def get_rank(group: str = DEFAULT_WORLD_GROUP) -> int:
 
 
 def get_group_size(group: str = DEFAULT_WORLD_GROUP) -> int:
-    """How many processes are in `group`; 1 before `init`."""
+    """The number of processes in `group`; 1 before `init`."""
     _check_name("get_group_size", group)
     now = world()
     return len(now.members(group)) if now.is_joined else now.size
 
 
 def get_local_rank(group: str = DEFAULT_WORLD_GROUP) -> int:
-    """The rank of this process among all on its machine; it must be in `group`."""
+    """The rank of this process on its machine; it must be in `group`."""
     _check_name("get_local_rank", group)
     now = world()
     if now.is_joined:
@@ -134,7 +134,7 @@ def get_local_rank(group: str = DEFAULT_WORLD_GROUP) -> int:
 
 
 def get_local_rank_size(group: str = DEFAULT_WORLD_GROUP) -> int:
-    """How many processes of `group` run on this machine."""
+    """The number of processes of `group` on this machine."""
     _check_name("get_local_rank_size", group)
     now = world()
     if now.is_joined:
@@ -143,7 +143,7 @@ def get_local_rank_size(group: str = DEFAULT_WORLD_GROUP) -> int:
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
-    """The rank in the world of the process that has `group_rank_id` in `group`."""
+    """The world rank of the process with rank `group_rank_id` in `group`."""
     owner = "get_world_rank_from_group_rank"
     members = _members(owner, group)
     _check_rank(owner, "group_rank_id", group_rank_id)
@@ -157,7 +157,7 @@ def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
 
 
 def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
-    """The rank in `group` of the process that has `world_rank_id` in the world."""
+    """The rank in `group` of the process with rank `world_rank_id` in the world."""
     owner = "get_group_rank_from_world_rank"
     _members(owner, group)
     _check_rank(owner, "world_rank_id", world_rank_id)
@@ -165,18 +165,18 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
 
 
 def get_process_group_ranks(group: str = DEFAULT_WORLD_GROUP) -> list[int]:
-    """The ranks in the world of all processes in `group`."""
+    """The world ranks of all processes in `group`."""
     return list(_members("get_process_group_ranks", group))
 
 
 def get_comm_name(group: str = DEFAULT_WORLD_GROUP) -> str:
-    """The name that the backend uses inside for `group`: none, since only hccl has them."""
+    """The backend's internal name of `group`: empty, since only hccl has such names."""
     _members("get_comm_name", group)
     return ""
 
 
 def create_group(group: str, rank_ids: Any, options: Any = None) -> None:
-    """Make a group of some processes; making the same group again does nothing."""
+    """Create a group of processes; creating the same group again has no effect."""
     _check_joined()
     _check_name("create_group", group)
     now = world()
@@ -185,7 +185,7 @@ def create_group(group: str, rank_ids: Any, options: Any = None) -> None:
         if list(known) != rank_ids:
             raise problem(
                 ValueError,
-                f"create_group: there is a group {group!r} of other processes",
+                f"create_group: the group {group!r} exists with other processes",
                 got=f"ranks {rank_ids}",
                 expected=f"{list(known)}, as it has",
             )
@@ -194,36 +194,36 @@ def create_group(group: str, rank_ids: Any, options: Any = None) -> None:
 
 
 def destroy_group(group: str) -> None:
-    """Take a group apart."""
+    """Remove a group."""
     _check_joined()
     _check_name("destroy_group", group)
     now = world()
     if group in (now.name, DEFAULT_WORLD_GROUP):
-        raise problem(ValueError, "destroy_group: the group of all processes stays", got=group)
+        raise problem(ValueError, "destroy_group: the world group cannot be destroyed", got=group)
     if group not in now.groups:
-        raise problem(KeyError, f"destroy_group: there is no group called {group!r}")
+        raise problem(KeyError, f"destroy_group: unknown group {group!r}")
     set_world(now.without_group(group))
-    forget_programs()  # a group of that name may have others next time
+    forget_programs()  # a later group of the same name may have other members
 
 
 def _checked_ranks(group: str, rank_ids: Any) -> tuple[int, ...]:
     if not isinstance(rank_ids, list) or not all(is_int(rank) for rank in rank_ids):
         raise problem(
             TypeError,
-            "create_group: rank_ids is not a list of ints",
+            "create_group: rank_ids must be a list of ints",
             got=repr(rank_ids),
         )
     if not rank_ids:
         raise problem(ValueError, "create_group: rank_ids is empty")
     if len(set(rank_ids)) != len(rank_ids):
         raise problem(
-            ValueError, f"create_group: {group!r} would have a rank twice", got=repr(rank_ids)
+            ValueError, f"create_group: {group!r} contains a rank twice", got=repr(rank_ids)
         )
     outside = [rank for rank in rank_ids if not 0 <= rank < world().size]
     if outside:
         raise problem(
             RuntimeError,
-            f"create_group: {group!r} would have ranks that no process has",
+            f"create_group: {group!r} contains unknown ranks",
             got=f"{outside}, in a world of {world().size}",
         )
     return tuple(rank_ids)
@@ -250,7 +250,7 @@ def _check_joined() -> None:
     if not world().is_joined:
         raise problem(
             RuntimeError,
-            "communication: this process has not joined the world yet",
+            "communication: this process has not called init yet",
             fix="call mycelia.communication.init() first",
         )
 

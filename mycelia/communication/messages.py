@@ -1,7 +1,7 @@
-"""Messages from one process to another, over sockets: sent without waiting, received in order.
+"""Point-to-point messages over sockets: sent without waiting, received in order.
 
-Unlike collectives they need no program that both sides run at the same time: what is sent waits in
-the receiver's memory until it is asked for.
+Unlike collectives, they need no program that both sides run at the same time: a message waits in
+the receiver's memory until it is received.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from mycelia.ops.collective.collective import AllGather
 from mycelia.tensor.tensor import Tensor
 
 _KEY = 32  # bytes
-_CARD = 256  # bytes of what processes tell each other at first
+_CARD = 256  # bytes of the addresses that processes exchange at the start
 
 Label = tuple[str, int, int]  # the group, the sender's rank in the world, the tag
 
 
 class Mailbox:
-    """The letter box of this process, and the ways to those of the others."""
+    """The mailbox of this process, and its connections to the others."""
 
     def __init__(self) -> None:
         self._arrived: defaultdict[Label, deque[np.ndarray]] = defaultdict(deque)
@@ -46,7 +46,7 @@ class Mailbox:
         self._listener: Listener | None = None
 
     def open(self, coordinator: str) -> None:
-        """Listen, and tell all other processes where; each of them does the same now."""
+        """Listen, and exchange addresses with all other processes, which do the same."""
         host = _own_address(coordinator)
         self._listener = Listener((host, 0), authkey=self._key)
         port = self._listener.address[1]
@@ -64,7 +64,7 @@ class Mailbox:
             self._listener.close()
 
     def send(self, label: Label, to: int, array: np.ndarray) -> threading.Event:
-        """Give a message away; the event is set when it is on its way, or cannot be."""
+        """Send a message; the event is set when it is sent, or when sending failed."""
         done = threading.Event()
         if to == world().rank:
             self._put(label, array.copy())
@@ -78,27 +78,27 @@ class Mailbox:
         return done
 
     def receive(self, label: Label) -> np.ndarray:
-        """The oldest message with this label, waiting for it if need be."""
+        """The oldest message with this label; waits if necessary."""
         sender = label[1]
         with peer_wait("recv", (sender,)), self._changed:
             while not self._arrived[label]:
                 if sender == world().rank:
                     raise problem(
                         RuntimeError,
-                        "irecv: the process would wait for itself forever",
+                        "irecv: a process cannot wait for a message from itself",
                         fix=f"send something with tag={label[2]} first",
                     )
                 if sender in self._lost:
                     raise problem(
                         LostProcess,
-                        f"recv: rank {sender} ended without sending what is waited for",
+                        f"recv: rank {sender} ended without sending the message",
                         got=f"nothing in the group {label[0]} with the tag {label[2]}",
                     )
                 self._changed.wait()
             return self._arrived[label].popleft()
 
     def has(self, label: Label) -> bool:
-        """Whether a message with this label is here."""
+        """Whether a message with this label has arrived."""
         with self._changed:
             return bool(self._arrived[label])
 
@@ -108,7 +108,7 @@ class Mailbox:
             self._changed.notify_all()
 
     def _carry(self, to: int) -> None:
-        """Write the messages for one process, until there are no more."""
+        """Write the messages for one process, until the queue is closed."""
         host, port, key = self._cards[to]
         line = self._outgoing[to]
         try:
@@ -119,7 +119,7 @@ class Mailbox:
                     connection.send_bytes(header)
                     connection.send_bytes(body)
                     done.set()
-        except (OSError, EOFError):  # the other one is gone; its end is told by other means
+        except (OSError, EOFError):  # the peer is gone; its end is detected elsewhere
             while not line.empty():
                 if (letter := line.get()) is not None:
                     letter[2].set()
@@ -136,7 +136,7 @@ class Mailbox:
             ).start()
 
     def _read(self, connection: Connection[Any, Any]) -> None:
-        """Take what one process sends, until it ends."""
+        """Read the messages of one process, until it ends."""
         sender = int(connection.recv_bytes().decode())
         try:
             while True:
@@ -155,25 +155,25 @@ class _CurrentMailbox:
 
 
 def mail() -> Mailbox:
-    """The letter box of this process."""
+    """The mailbox of this process."""
     return _CurrentMailbox.mail
 
 
 def open_mail() -> None:
-    """Begin to take messages of other processes, if there are any."""
-    found = place(os.environ)
-    if found is not None and found.size > 1 and not _CurrentMailbox.mail._cards:
-        _CurrentMailbox.mail.open(found.coordinator)
+    """Start receiving messages of other processes, if there are any."""
+    here = place(os.environ)
+    if here is not None and here.size > 1 and not _CurrentMailbox.mail._cards:
+        _CurrentMailbox.mail.open(here.coordinator)
 
 
 def close_mail() -> None:
-    """Take no more messages; what was not asked for is lost."""
+    """Stop receiving messages; unread ones are lost."""
     _CurrentMailbox.mail.close()
     _CurrentMailbox.mail = Mailbox()
 
 
 def _own_address(coordinator: str) -> str:
-    """The address under which others reach this machine: that of its way to the coordinator."""
+    """The address of this machine for others: that of its route to the coordinator."""
     host, _, port = coordinator.rpartition(":")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((host, int(port)))

@@ -1,4 +1,4 @@
-"""The hardware: devices, streams and events, and the memory in use."""
+"""Hardware: devices, streams, events, and memory in use."""
 
 from mycelia._engine.runtime.streams import Event as Event
 from mycelia._engine.runtime.streams import Stream as Stream

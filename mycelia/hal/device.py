@@ -1,4 +1,4 @@
-"""Which devices are here."""
+"""Available devices and their properties."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ _TARGETS = ("CPU", "GPU", "Ascend")
 
 
 def is_available(device_target: str) -> bool:
-    """Whether there is a device of this kind."""
+    """Whether there is a device of this type."""
     return _checked("hal.is_available", device_target) in devices.available()
 
 
 def is_initialized(device_target: str) -> bool:
-    """Whether programs run on this kind of device."""
+    """Whether programs run on devices of this type."""
     return _checked("hal.is_initialized", device_target) == settings.current().device_target
 
 
 def device_count(device_target: str | None = None) -> int:
-    """How many devices of a kind there are; of the current kind if None."""
+    """The number of devices of a type; of the current type if None."""
     return len(_present("hal.device_count", device_target))
 
 
 def get_device_name(device_id: int, device_target: str | None = None) -> str:
-    """The name of a device: CPU, or what its maker calls it."""
+    """The name of a device: CPU, or the vendor's name."""
     device = _one("hal.get_device_name", device_id, device_target)
     return "CPU" if device.platform == "cpu" else device.device_kind
 
 
 def get_device_capability(device_id: int, device_target: str | None = None) -> Any:
-    """The version of what a GPU can compute; None for a CPU."""
+    """The compute capability of a GPU; None for a CPU."""
     device = _one("hal.get_device_capability", device_id, device_target)
-    found = getattr(device, "compute_capability", None)
-    return None if found is None else tuple(int(part) for part in str(found).split("."))
+    capability = getattr(device, "compute_capability", None)
+    return None if capability is None else tuple(int(part) for part in str(capability).split("."))
 
 
 def get_device_properties(device_id: int, device_target: str | None = None) -> Any:
-    """What is known of a device by name; None for a CPU."""
+    """The properties of a device by name; None for a CPU."""
     device = _one("hal.get_device_properties", device_id, device_target)
     if device.platform == "cpu":
         return None
@@ -49,7 +49,7 @@ def get_device_properties(device_id: int, device_target: str | None = None) -> A
 
 
 def get_arch_list(device_target: str | None = None) -> Any:
-    """The architectures kernels were built for: none, XLA builds them when they are needed."""
+    """The architectures of prebuilt kernels: None, since XLA compiles kernels on demand."""
     _present("hal.get_arch_list", device_target)
     return None
 

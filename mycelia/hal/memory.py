@@ -1,4 +1,4 @@
-"""The memory in use, for one kind of device: the counts of `runtime.memory_use`."""
+"""Memory in use, by type of device: the counters of `runtime.memory_use`."""
 
 from __future__ import annotations
 
@@ -9,59 +9,59 @@ from mycelia.hal.device import device_count
 
 
 def memory_allocated(device_target: str | None = None) -> int:
-    """The bytes that living arrays hold."""
+    """The bytes in live arrays."""
     device_count(device_target)
     return usage.memory_allocated()
 
 
 def memory_reserved(device_target: str | None = None) -> int:
-    """The bytes the device has set aside."""
+    """The bytes that the device has reserved."""
     device_count(device_target)
     return usage.memory_reserved()
 
 
 def max_memory_allocated(device_target: str | None = None) -> int:
-    """The most bytes that arrays held."""
+    """The peak of bytes in live arrays."""
     device_count(device_target)
     return usage.max_memory_allocated()
 
 
 def max_memory_reserved(device_target: str | None = None) -> int:
-    """The most bytes that were set aside."""
+    """The peak of reserved bytes."""
     device_count(device_target)
     return usage.max_memory_reserved()
 
 
 def memory_stats(device_target: str | None = None) -> dict[str, Any]:
-    """All counts by name."""
+    """All counters by name."""
     device_count(device_target)
     return usage.memory_stats()
 
 
 def memory_summary(device_target: str | None = None) -> str:
-    """All counts as a table."""
+    """All counters as a table."""
     device_count(device_target)
     return usage.memory_summary()
 
 
 def reset_max_memory_allocated(device_target: str | None = None) -> None:
-    """Count the most bytes held from now on."""
+    """Reset the peak of bytes in live arrays."""
     device_count(device_target)
     usage.reset_max_memory_allocated()
 
 
 def reset_max_memory_reserved(device_target: str | None = None) -> None:
-    """Count the most bytes set aside from now on."""
+    """Reset the peak of reserved bytes."""
     device_count(device_target)
     usage.reset_max_memory_reserved()
 
 
 def reset_peak_memory_stats(device_target: str | None = None) -> None:
-    """Count both from now on."""
+    """Reset both peaks."""
     device_count(device_target)
     usage.reset_peak_memory_stats()
 
 
 def empty_cache() -> None:
-    """Give back memory that nobody uses."""
+    """Release cached memory that is not in use."""
     usage.empty_cache()

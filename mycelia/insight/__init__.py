@@ -1,1 +1,1 @@
-"""Watching runs: what they record, and files that say it."""
+"""Event files for TensorBoard: scalars, histograms, images, graphs, and hyper-parameters."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mycelia._engine.core.files import protobuf
 
-_VERSION = "brain.Event:2"  # what TensorBoard expects a file to begin with
+_VERSION = "brain.Event:2"  # the file version that TensorBoard expects
 
 
 def version_event(time: float) -> bytes:

@@ -1,4 +1,4 @@
-"""The file that events are written to."""
+"""The event file writer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mycelia.insight.event import version_event
 
 
 class EventFile:
-    """A file of events. It is made with the first one; what exceeds `max_size` bytes is left out.
+    """A file of events, created with the first one; a limit of `max_size` bytes applies.
 
-    After the first event that does not fit, no other is written.
+    After the first event that does not fit, no more events are written.
     """
 
     def __init__(self, path: str | Path, max_size: int | None = None) -> None:
@@ -24,7 +24,7 @@ class EventFile:
         self._is_full = False
 
     def write(self, event: bytes) -> None:
-        """Add an event at the end."""
+        """Append an event."""
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("wb")
@@ -32,12 +32,12 @@ class EventFile:
         self._append(event)
 
     def flush(self) -> None:
-        """Let others see what was written."""
+        """Flush the file, so that readers see all events."""
         if self._file is not None:
             self._file.flush()
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
 
@@ -50,7 +50,7 @@ class EventFile:
             if len(record) > self._left:
                 self._is_full = True
                 logger.warning(
-                    "%s is full: %d bytes are left by max_file_size, the next event has %d",
+                    "%s is full: max_file_size leaves %d bytes, but the next event needs %d",
                     self.path,
                     self._left,
                     len(record),

@@ -1,4 +1,4 @@
-"""Graphs of networks as TensorBoard reads them: a `GraphDef`."""
+"""Network graphs in TensorBoard's format, `GraphDef`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from mycelia._engine.core.files import protobuf
 from mycelia.insight.summary import shape
 
-_PRODUCER = 22  # the version of the layout
+_PRODUCER = 22  # the version of the format
 
 
 @dataclass(frozen=True)
 class EventGraphNode:
-    """A box of the picture. Slashes in names are scopes; inputs are names of other boxes."""
+    """A node of the graph. Slashes in names separate scopes; inputs are names of other nodes."""
 
     name: str
     operator: str
@@ -23,7 +23,7 @@ class EventGraphNode:
 
 
 def graph_def(nodes: Iterable[EventGraphNode]) -> bytes:
-    """The message of a whole graph."""
+    """Encode a whole graph."""
     boxes = b"".join(protobuf.bytes_field(1, _node(node)) for node in nodes)
     return boxes + protobuf.bytes_field(4, protobuf.number_field(1, _PRODUCER))
 

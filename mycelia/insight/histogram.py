@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 _MOST_BINS = 90
-_MANY = 880  # numbers, from which on there are as many bins as there ever are
+_MANY = 880  # number of values from which on the maximum number of bins is used
 
 
 @dataclass(frozen=True, eq=False)
 class HistogramCounts:
-    """How often numbers fall between edges, of which there is one more than counts.
+    """The counts of values between edges, of which there is one more than counts.
 
-    Infinite and undefined numbers are in none of the bins, and in no sum; `size` counts them, too.
+    Non-finite values are not in any bin or sum; `size` includes them.
     """
 
     edges: np.ndarray
@@ -27,11 +27,11 @@ class HistogramCounts:
 
 
 def histogram_of(values: np.ndarray) -> HistogramCounts:
-    """The histogram of all numbers of an array."""
-    kept = values.ravel()
-    if not np.issubdtype(kept.dtype, np.integer):
-        kept = kept.astype(np.float64)
-    finite = kept[np.isfinite(kept)]
+    """The histogram of all values of an array."""
+    flat = values.ravel()
+    if not np.issubdtype(flat.dtype, np.integer):
+        flat = flat.astype(np.float64)
+    finite = flat[np.isfinite(flat)]
     if finite.size == 0:
         nothing = np.zeros(0)
         return HistogramCounts(nothing, nothing, 0.0, 0.0, 0.0, 0.0, values.size)
@@ -49,7 +49,7 @@ def histogram_of(values: np.ndarray) -> HistogramCounts:
 
 
 def bins_for(size: int) -> int:
-    """How many bins show this many numbers well."""
+    """A suitable number of bins for this many values."""
     if size <= 5:
         return 2
     if size <= 10:

@@ -1,4 +1,4 @@
-"""Hyper-parameters of a run, as the "hparams" plugin of TensorBoard shows them."""
+"""Hyper-parameters of a run, for the "hparams" plugin of TensorBoard."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class RunOutcome(Enum):
 
 @dataclass(frozen=True)
 class RunStart:
-    """A run begins, with hyper-parameters by name."""
+    """The start of a run, with hyper-parameters by name."""
 
     values: Mapping[str, Value]
 
 
 @dataclass(frozen=True)
 class RunEnd:
-    """A run has ended; `metrics` are the tags of the scalars that judge it."""
+    """The end of a run; `metrics` are the tags of its quality metrics."""
 
     outcome: RunOutcome
     values: Mapping[str, Value]
@@ -39,7 +39,7 @@ class RunEnd:
 
 
 def run_values(run: RunStart | RunEnd, time: float) -> list[bytes]:
-    """What the beginning or the end of a run writes."""
+    """Encode the start or the end of a run."""
     if isinstance(run, RunStart):
         return [_session_start(run.values, time)]
     return [_experiment(run.values, run.metrics, time), _session_end(run.outcome, time)]
@@ -61,7 +61,7 @@ def _session_end(outcome: RunOutcome, time: float) -> bytes:
 
 
 def _experiment(values: Mapping[str, Value], metrics: tuple[str, ...], time: float) -> bytes:
-    """What the runs of an experiment can be compared by."""
+    """The hyper-parameters and metrics for comparing runs."""
     message = protobuf.double_field(3, time)
     for name, value in values.items():
         info = protobuf.text_field(1, name) + protobuf.number_field(4, _kind(value))

@@ -1,4 +1,4 @@
-"""Tensors as pictures."""
+"""Converting tensors to images."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _CHANNELS = (1, 3)
 
 
 def is_picture(images: np.ndarray) -> bool:
-    """Whether an array has the shape (N, C, H, W) of gray or coloured images, at least one."""
+    """Whether an array is a non-empty batch of gray or RGB images, (N, C, H, W)."""
     return images.ndim == 4 and images.shape[1] in _CHANNELS and images.size > 0
 
 
 def as_pixels(images: np.ndarray) -> np.ndarray:
     """Images of shape (N, C, H, W) side by side, as pixels of shape (H, N * W, 3).
 
-    Numbers from 0 to 1 go from black to white; of others the smallest becomes black.
+    Values from 0 to 1 map from black to white; other ranges are rescaled, with the minimum black.
     """
     values = images.astype(np.float64)
     low, high = values.min(), values.max()

@@ -1,4 +1,4 @@
-"""Pictures as PNG files, with nothing but zlib."""
+"""A PNG encoder that only needs zlib."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import zlib
 import numpy as np
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_COLOUR = 2  # the colour type of red, green and blue
+_COLOUR = 2  # the color type RGB
 _BITS = 8
 
 
 def encode_png(pixels: np.ndarray) -> bytes:
-    """The file of a picture of shape (height, width, 3) and dtype uint8."""
+    """Encode an RGB image of shape (height, width, 3) and dtype uint8."""
     height, width, _ = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, _BITS, _COLOUR, 0, 0, 0)
     rows = np.zeros((height, 1 + width * 3), np.uint8)  # each row begins with its filter: none

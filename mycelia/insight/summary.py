@@ -1,4 +1,4 @@
-"""Values of a training as protobuf messages: what TensorBoard calls a `Summary.Value`."""
+"""Values of a training run as protobuf messages, TensorBoard's `Summary.Value`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.insight.histogram import histogram_of
 from mycelia.insight.image import as_pixels
 from mycelia.insight.png import encode_png
 
-_TENSOR_CLASS = 2  # the data class of tensors, texts included
+_TENSOR_CLASS = 2  # the data class of tensors, including strings
 _COLOURS = 3
 _STRING = 7
 _TENSOR_TYPES = {
@@ -35,18 +35,18 @@ _TENSOR_TYPES = {
 
 
 def summary(values: list[bytes]) -> bytes:
-    """Some values of one step together."""
+    """Combine the values of one step."""
     return b"".join(protobuf.bytes_field(1, value) for value in values)
 
 
 def scalar_value(tag: str, value: Any) -> bytes:
-    """One number."""
+    """Encode a scalar."""
     number = np.asarray(value).reshape(-1)[0]
     return protobuf.text_field(1, tag) + protobuf.float_field(2, float(np.real(number)))
 
 
 def image_value(tag: str, images: np.ndarray) -> bytes:
-    """Images of shape (N, C, H, W), side by side."""
+    """Encode images of shape (N, C, H, W), side by side."""
     pixels = as_pixels(images)
     height, width, _ = pixels.shape
     image = protobuf.number_field(1, height) + protobuf.number_field(2, width)
@@ -55,23 +55,23 @@ def image_value(tag: str, images: np.ndarray) -> bytes:
 
 
 def histogram_value(tag: str, values: np.ndarray) -> bytes:
-    """How the numbers of an array are spread."""
-    found = histogram_of(values)
-    facts = (found.low, found.high, found.size, found.total, found.squares)
+    """Encode the histogram of an array."""
+    histogram = histogram_of(values)
+    facts = (histogram.low, histogram.high, histogram.size, histogram.total, histogram.squares)
     message = b"".join(protobuf.double_field(i, fact) for i, fact in enumerate(facts, start=1))
-    # TensorBoard names a bin by its right edge; an empty one in front says where the first begins.
-    message += protobuf.doubles_field(6, found.edges)
-    message += protobuf.doubles_field(7, [0, *found.counts] if found.edges.size else [])
+    # TensorBoard names a bin by its right edge; an empty first bin provides the left edge.
+    message += protobuf.doubles_field(6, histogram.edges)
+    message += protobuf.doubles_field(7, [0, *histogram.counts] if histogram.edges.size else [])
     return protobuf.text_field(1, tag) + protobuf.bytes_field(5, message)
 
 
 def tensor_value(tag: str, array: np.ndarray) -> bytes:
-    """A whole array."""
+    """Encode an array."""
     kind = _TENSOR_TYPES.get(array.dtype.name)
     if kind is None:
         raise problem(
             ValueError,
-            f"{tag!r}: event files have no tensors of this dtype",
+            f"{tag!r}: event files do not support tensors of this dtype",
             got=array.dtype.name,
             expected=f"one of {', '.join(_TENSOR_TYPES)}",
         )
@@ -83,7 +83,7 @@ def tensor_value(tag: str, array: np.ndarray) -> bytes:
 
 
 def text_value(tag: str, text: str) -> bytes:
-    """A text; TensorBoard reads it as Markdown."""
+    """Encode text, which TensorBoard renders as Markdown."""
     message = protobuf.number_field(1, _STRING) + protobuf.bytes_field(2, shape((1,)))
     message += protobuf.text_field(8, text)
     metadata = plugin_metadata("text", b"", _TENSOR_CLASS)
@@ -91,18 +91,18 @@ def text_value(tag: str, text: str) -> bytes:
 
 
 def plugin_value(tag: str, plugin: str, content: bytes) -> bytes:
-    """A value that only says something to one plugin of TensorBoard."""
+    """Encode a value for a single plugin of TensorBoard."""
     return _with_metadata(tag, plugin_metadata(plugin, content, 0))
 
 
 def plugin_metadata(plugin: str, content: bytes, data_class: int) -> bytes:
-    """For which plugin a value is, and what it is told."""
-    told = protobuf.text_field(1, plugin) + protobuf.bytes_field(2, content)
-    return protobuf.bytes_field(1, told) + protobuf.number_field(4, data_class)
+    """Encode the plugin of a value, and its content."""
+    plugin_data = protobuf.text_field(1, plugin) + protobuf.bytes_field(2, content)
+    return protobuf.bytes_field(1, plugin_data) + protobuf.number_field(4, data_class)
 
 
 def shape(sizes: tuple[int, ...]) -> bytes:
-    """The sizes of a tensor."""
+    """Encode the shape of a tensor."""
     return b"".join(protobuf.bytes_field(2, protobuf.number_field(1, size)) for size in sizes)
 
 

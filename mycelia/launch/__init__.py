@@ -1,1 +1,1 @@
-"""Starting several processes of one script, watching them, and ending them together."""
+"""The launcher: starts several processes of one script, watches them, and ends them together."""

@@ -13,12 +13,12 @@ from mycelia.launch.supervisor import run
 _MORE = """\
 examples:
   mycelia launch -n 4 train.py --epochs 3     four processes on this machine
-  mycelia launch --virtual 8 train.py         one process with eight devices made of the CPU
+    mycelia launch --virtual 8 train.py         one process with eight virtual CPU devices
   mycelia launch -n 4 --hosts 2 --host-rank 0 --coordinator 10.0.0.1:29500 train.py
-                                              eight processes, four of them here
+                                                                                            eight processes, four of them on this machine
 
-Each process finds its rank with mycelia.communication.init(), and in the variables that scripts for
-MindSpore's launcher read (RANK_ID, RANK_SIZE, DEVICE_ID, MS_WORKER_NUM, ...). The script may import
+Each process gets its rank from mycelia.communication.init(), and from the environment variables of
+MindSpore's launcher (RANK_ID, RANK_SIZE, DEVICE_ID, MS_WORKER_NUM, ...). The script may import
 mindspore. If a process dies or is stuck, all are ended, and the exit code is that of the first one.
 """
 
@@ -34,17 +34,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="DEVICES",
-        help="devices that each process makes of its CPU",
+        help="virtual CPU devices per process",
     )
     parser.add_argument(
-        "--hosts", type=int, default=1, help="machines, each with as many processes (default: 1)"
+        "--hosts", type=int, default=1, help="machines with this many processes each (default: 1)"
     )
-    parser.add_argument("--host-rank", type=int, default=0, help="the number of this machine")
+    parser.add_argument("--host-rank", type=int, default=0, help="the index of this machine")
     parser.add_argument(
         "--coordinator",
         default="",
         metavar="HOST:PORT",
-        help="where the processes meet: a free port of the machine with host rank 0",
+        help="where the processes connect: a free port of the machine with host rank 0",
     )
     parser.add_argument(
         "--log-dir",
@@ -57,18 +57,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=DEFAULT_TIMEOUT,
         metavar="SECONDS",
-        help="end the job if a process keeps others waiting longer (default: %(default)s)",
+        help="end the job if a process blocks others for longer (default: %(default)s)",
     )
     parser.add_argument(
         "--restarts",
         type=int,
         default=0,
         metavar="TIMES",
-        help="start all processes again if one fails; the script goes on from its own checkpoint, "
-        "and finds in MYCELIA_RESTART_COUNT how often that was (default: 0)",
+        help="restart all processes if one fails; the script resumes from its own checkpoint, "
+        "and MYCELIA_RESTART_COUNT is the number of restarts (default: 0)",
     )
     parser.add_argument("script", help="a Python file, or a folder with a __main__.py")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="go to the script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     parser.set_defaults(run=run_command)
 
 

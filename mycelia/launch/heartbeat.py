@@ -1,4 +1,4 @@
-"""What a process tells its launcher all the time: how far it is, and whom it waits for."""
+"""Heartbeats: reports of a process to its launcher about its progress and what it waits for."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _PERIOD = 0.1  # seconds
 
 @dataclass(frozen=True)
 class HeartbeatReport:
-    """The state of one process. `waiting` names the meeting it is at, `error` why it ends."""
+    """The state of a process. `waiting` names the collective it is in, `error` why it failed."""
 
     where: str = "its start"
     counts: dict[Ranks, int] = field(default_factory=dict)
     waiting: str = ""
     ranks: Ranks = ()
     number: int = 0
-    seconds: float = 0.0  # it has waited
-    is_busy: bool = False  # with what takes long but ends: starting, compiling
+    seconds: float = 0.0  # of waiting
+    is_busy: bool = False  # in a slow but bounded operation: starting, compiling
     ended: bool = False
     error: str = ""
-    follows: bool = False  # from the end of another process
+    follows: bool = False  # ended because another process failed
 
     def line(self) -> bytes:
         counts = [[list(ranks), count] for ranks, count in self.counts.items()]
@@ -41,7 +41,7 @@ class HeartbeatReport:
 
 
 class HeartbeatSender:
-    """Reports from a thread of its own, to a file the launcher reads."""
+    """Sends reports from a separate thread to a pipe that the launcher reads."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -54,19 +54,19 @@ class HeartbeatSender:
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
     def end(self, error: str = "", follows: bool = False) -> None:
-        """Say that the script is over, and why if it did not end well."""
+        """Report that the script has ended, and the error if it failed."""
         self._ended = True
-        self._tell(_pulse(True, error, follows))
+        self._send(_pulse(True, error, follows))
 
     def _beat(self) -> None:
         while not self._ended:
-            self._tell(_pulse(False, "", False))
+            self._send(_pulse(False, "", False))
             sleep(_PERIOD)
-        while True:  # still there, until all have ended
+        while True:  # keep sending until all processes have ended
             sleep(_PERIOD)
-            self._tell(_pulse(True, "", False))
+            self._send(_pulse(True, "", False))
 
-    def _tell(self, pulse: HeartbeatReport) -> None:
+    def _send(self, pulse: HeartbeatReport) -> None:
         with self._lock:
             try:
                 os.write(self._file, pulse.line())

@@ -1,6 +1,6 @@
-"""Running the script in one of the processes, and ending at once if it fails.
+"""Running the script in one of the processes, and exiting immediately if it fails.
 
-Processes that end well wait for each other. One that fails must not: the others may wait for it.
+Processes that succeed wait for each other. One that fails must not, since others may wait for it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mycelia.launch.heartbeat import HeartbeatSender
 
 
 def main(script: str, arguments: list[str]) -> None:
-    """Run `script`; this process ends with its exit code."""
+    """Run `script`; this process exits with its exit code."""
     heart = HeartbeatSender(int(os.environ[WATCHED]))
     heart.start()
     try:
@@ -29,7 +29,7 @@ def main(script: str, arguments: list[str]) -> None:
         if code:
             _leave(code)
     except LostProcess as error:
-        print(error, file=sys.stderr)  # the launcher tells whose fault it is
+        print(error, file=sys.stderr)  # the launcher reports which process failed
         heart.end("another process was lost", follows=True)
         _leave(1)
     except BaseException as error:
@@ -57,10 +57,10 @@ def _leave(code: int) -> None:
 
 
 def _from_script(frames: TracebackType | None, script: str) -> TracebackType | None:
-    """The frames from the script on; those before are ours."""
-    found = frames
-    while found is not None:
-        if Path(found.tb_frame.f_code.co_filename) == Path(script):
-            return found
-        found = found.tb_next
+    """The frames from the script on, without those of the launcher."""
+    frame = frames
+    while frame is not None:
+        if Path(frame.tb_frame.f_code.co_filename) == Path(script):
+            return frame
+        frame = frame.tb_next
     return frames

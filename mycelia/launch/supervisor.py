@@ -1,4 +1,4 @@
-"""Running a job: its processes are started, watched, ended together, and started again if asked."""
+"""Running a job: starts, watches, ends, and restarts its processes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from mycelia.launch.job import LaunchJob
 from mycelia.launch.member import RankProcess
 from mycelia.launch.watchdog import LastReport, stuck
 
-_GLANCE = 0.1  # seconds between looks at the processes
-_GRACE = 1.0  # seconds between asking processes to end and ending them
-_COMPANY = 0.3  # seconds in which processes that end together do so
-_PAUSE = 2.0  # seconds without a look: the machine slept, or had no time for us
-_STUCK = 124  # the exit code of a job that was stuck
+_GLANCE = 0.1  # seconds between checks of the processes
+_GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+_COMPANY = 0.3  # seconds within which exits count as simultaneous
+_PAUSE = 2.0  # seconds without a check: the machine slept, or the launcher was starved
+_STUCK = 124  # the exit code of a stuck job
 
 
 class LauncherInterrupted(Exception):
-    """The launcher was told to end."""
+    """The launcher received a signal to end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -33,17 +33,17 @@ class LauncherInterrupted(Exception):
 
 @dataclass(frozen=True)
 class AttemptResult:
-    """How an attempt ended: an exit code, and why if it is not 0."""
+    """How an attempt ended: an exit code, and the reason if it is not 0."""
 
     code: int
     why: str = ""
 
 
 def run(job: LaunchJob) -> int:
-    """Run a job until it is done or cannot go on; gives the exit code of the first that failed."""
+    """Run a job to its end, with restarts; returns the exit code of the first failure."""
     if job.log_dir is not None:
         job.log_dir.mkdir(parents=True, exist_ok=True)
-    with _told_to_end():
+    with _signals_as_exceptions():
         for attempt in range(job.restarts + 1):
             try:
                 end = LaunchAttempt(job, attempt).run()
@@ -54,7 +54,7 @@ def run(job: LaunchJob) -> int:
                 return 0
             _say(end.why)
             if attempt < job.restarts:
-                _say(f"all processes are started again ({attempt + 1} of {job.restarts})")
+                _say(f"all processes are restarted ({attempt + 1} of {job.restarts})")
     return end.code
 
 
@@ -65,7 +65,7 @@ class LaunchAttempt:
         self._job = job
         self._selector = selectors.DefaultSelector()
         self._members: list[RankProcess] = []
-        self._shown: set[int] | None = None  # ranks whose output is shown, if not all
+        self._shown: set[int] | None = None  # ranks whose output is shown; None: all
         self._number = number
         self._looked = self._judges_from = monotonic()
 
@@ -87,7 +87,7 @@ class LaunchAttempt:
             )
 
     def _watch(self) -> AttemptResult:
-        """Until all have ended, or one has failed or is stuck."""
+        """Run until all have ended, or one has failed or is stuck."""
         while True:
             self._listen(_GLANCE)
             codes = [member.look() for member in self._members]
@@ -97,27 +97,27 @@ class LaunchAttempt:
                 self._listen_to_the_end()
                 return AttemptResult(0)
             self._notice_pauses()
-            found = stuck(self._seen(), self._job.timeout)
-            if found is not None and monotonic() >= self._judges_from:
+            verdict = stuck(self._reports(), self._job.timeout)
+            if verdict is not None and monotonic() >= self._judges_from:
                 return AttemptResult(
-                    _STUCK, f"the job is stuck: {found.text}{self._rest(found.ranks)}"
+                    _STUCK, f"the job is stuck: {verdict.text}{self._rest(verdict.ranks)}"
                 )
 
     def _notice_pauses(self) -> None:
-        """If this process stood still, so may the others have done: they get their time anew."""
+        """After a pause of this process, restart the timeout: the others may have paused, too."""
         now = monotonic()
         if now - self._looked > _PAUSE:
             self._judges_from = now + self._job.timeout
         self._looked = now
 
-    def _seen(self) -> dict[int, LastReport]:
+    def _reports(self) -> dict[int, LastReport]:
         return {
             member.rank: LastReport(member.pulse, 0.0 if member.exit_code == 0 else member.age)
             for member in self._members
         }
 
     def _failure(self) -> AttemptResult:
-        """Who failed first: others may have followed before we looked."""
+        """Find the process that failed first: others may have followed before the check."""
         until = monotonic() + _COMPANY
         while monotonic() < until:
             self._listen(_GLANCE)
@@ -138,14 +138,14 @@ class LaunchAttempt:
         return f"; the other {others} processes are ended." if others > 1 else "; all are ended."
 
     def _listen(self, seconds: float) -> None:
-        """Take what processes say for some seconds at most."""
+        """Process available output and reports for at most some seconds."""
         for key, _ in self._selector.select(seconds):
             take: Callable[[], bool] = key.data
             if not take():
                 self._selector.unregister(key.fileobj)
 
     def _listen_to_the_end(self) -> None:
-        """Take what ended processes have said; children of theirs may keep their output open."""
+        """Read the remaining output of ended processes, whose children may keep it open."""
         until = monotonic() + _GRACE
         while self._selector.select(0) and monotonic() < until:
             self._listen(0)
@@ -161,7 +161,7 @@ class LaunchAttempt:
         return member.output.read(show)
 
     def _end_all(self) -> None:
-        """Ask all to end, then make them; nothing of them stays."""
+        """Send SIGTERM to all processes, then kill those that remain."""
         for member in self._members:
             if member.look() is None:
                 member.signal(signal.SIGTERM)
@@ -174,18 +174,18 @@ class LaunchAttempt:
 
 
 def _guilt(member: RankProcess) -> tuple[int, int]:
-    """Small for those who failed by themselves, and are sure to have done so."""
+    """A sort key: small for processes that failed on their own, and with certainty."""
     is_sure = (member.exit_code or 0) < 0 or member.pulse.error
     return (2 if member.follows else 0 if is_sure else 1), member.rank
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
-    """Signals that mean the end become exceptions inside the block."""
+def _signals_as_exceptions() -> Iterator[None]:
+    """Convert termination signals to exceptions inside the block."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        for one in chosen:
-            signal.signal(one, signal.SIG_IGN)
+        for other in chosen:
+            signal.signal(other, signal.SIG_IGN)
         raise LauncherInterrupted(number)
 
     chosen = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

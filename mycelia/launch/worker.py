@@ -1,6 +1,6 @@
-"""The first thing that runs in each process: it ends with its launcher, then runs the script.
+"""The entry point of each process: ties it to the launcher, then runs the script.
 
-It is started as a file, and knows nothing of Mycelia until it is sure to end with its launcher:
+It runs as a file and imports Mycelia only after it is certain to end with its launcher:
 `python worker.py LAUNCHER SCRIPT [ARGUMENTS]`.
 """
 
@@ -12,14 +12,14 @@ import os
 import signal
 import sys
 
-_PR_SET_PDEATHSIG = 1  # of Linux
+_PR_SET_PDEATHSIG = 1  # a Linux constant
 
 
 def end_with(launcher: int) -> None:
-    """Be killed when the launcher ends, however it ends."""
+    """Let the kernel kill this process when the launcher ends for any reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != launcher:  # it ended before we asked
+    if os.getppid() != launcher:  # it ended before the call
         os._exit(1)
 
 

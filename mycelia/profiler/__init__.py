@@ -1,4 +1,4 @@
-"""Profiling: where the time of a run goes."""
+"""Profiling: measures how long operators, programs, and steps take."""
 
 from mycelia.profiler import mstx as mstx
 from mycelia.profiler.options import AicoreMetrics as AicoreMetrics

@@ -1,4 +1,4 @@
-"""Marks and ranges that users put into a profile."""
+"""Custom marks and ranges in a profile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.profiler.recorder import MARK, RANGE, ActiveRecorder
 
 @dataclass(frozen=True)
 class _OpenRange:
-    """A range that has begun."""
+    """An open range."""
 
     message: str
     domain: str
@@ -25,14 +25,14 @@ _numbers = count(1)
 
 
 def mark(message: str, stream: Any = None, domain: str = "default") -> None:
-    """Put a moment into the running profile; without one nothing happens."""
+    """Add a mark to the running profile; no effect without a profiler."""
     if ActiveRecorder.recorder is not None and _is_text(message, domain):
         now = perf_counter()
         ActiveRecorder.recorder.add(MARK, message, now, now, domain)
 
 
 def range_start(message: str, stream: Any = None, domain: str = "default") -> int:
-    """Begin a range; gives its number, or 0 when no profiler runs or the message is no text."""
+    """Begin a range; returns its id, or 0 if no profiler runs or the message is not a string."""
     if ActiveRecorder.recorder is None or not _is_text(message, domain):
         return 0
     number = next(_numbers)
@@ -41,7 +41,7 @@ def range_start(message: str, stream: Any = None, domain: str = "default") -> in
 
 
 def range_end(range_id: int, domain: str = "default") -> None:
-    """End a range and put it into the running profile."""
+    """End a range, and add it to the running profile."""
     if range_id == 0:
         return
     found = _open.get(range_id) if isinstance(range_id, int) else None
@@ -56,5 +56,5 @@ def range_end(range_id: int, domain: str = "default") -> None:
 def _is_text(message: Any, domain: Any) -> bool:
     if isinstance(message, str) and message and isinstance(domain, str):
         return True
-    log.warning("mstx: message and domain must be text, got %r and %r", message, domain)
+    log.warning("mstx: message and domain must be strings, got %r and %r", message, domain)
     return False

@@ -1,4 +1,4 @@
-"""What a profile may be asked for."""
+"""Options of the profiler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class ProfilerLevel(Enum):
-    """How much is collected."""
+    """How much data is collected."""
 
     LevelNone = "LevelNone"
     Level0 = "Level0"
@@ -16,7 +16,7 @@ class ProfilerLevel(Enum):
 
 
 class ProfilerActivity(Enum):
-    """Where activities are collected."""
+    """The devices that are profiled."""
 
     NPU = "NPU"
     GPU = "GPU"
@@ -24,7 +24,7 @@ class ProfilerActivity(Enum):
 
 
 class AicoreMetrics(Enum):
-    """Counters of Ascend's cores."""
+    """Performance counters of Ascend's cores."""
 
     PipeUtilization = "PipeUtilization"
     ArithmeticUtilization = "ArithmeticUtilization"
@@ -38,14 +38,14 @@ class AicoreMetrics(Enum):
 
 
 class ExportType(Enum):
-    """The form of results."""
+    """The format of results."""
 
     Db = "db"
     Text = "text"
 
 
 class HostSystem(Enum):
-    """What is watched of the host."""
+    """The host resources that are monitored."""
 
     CPU = "cpu"
     MEM = "mem"
@@ -56,7 +56,7 @@ class HostSystem(Enum):
 
 @dataclass
 class _ExperimentalConfig:
-    """Settings for Ascend's hardware, kept for scripts that make them; they change nothing here."""
+    """Settings for Ascend hardware, accepted for compatibility; they have no effect here."""
 
     profiler_level: ProfilerLevel = ProfilerLevel.Level0
     aic_metrics: AicoreMetrics = AicoreMetrics.AiCoreNone

@@ -1,4 +1,4 @@
-"""The profilers: what users start, stop and ask."""
+"""The profilers: Profiler and profile."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 class _ProfilerBase(CheckedKeywords):
-    """What both profilers share: measuring by hand, or step by step as a schedule says."""
+    """The base of profilers: measures manually, or the steps of a schedule."""
 
     def __init__(
         self, output_path: str, schedule: Any, on_trace_ready: Any, start_profile: bool
@@ -34,21 +34,21 @@ class _ProfilerBase(CheckedKeywords):
             self.start()
 
     def start(self) -> None:
-        """Begin to measure."""
+        """Start measuring."""
         if self._recorder.running:
-            log.warning("the profiler is running already")
+            log.warning("the profiler is already running")
         elif self._schedule is None or self._schedule(self._step) in _RECORDS:
             self._recorder.start()
 
     def stop(self) -> None:
-        """Measure no longer, and keep what was measured."""
+        """Stop measuring, and save the measurements."""
         if self._recorder.running:
             self._save()
         elif self._schedule is None:
-            log.error("the profiler is not running: there is nothing to stop")
+            log.error("the profiler is not running, so it cannot be stopped")
 
     def step(self) -> None:
-        """A step of training ended: the next one is measured if the schedule says so."""
+        """Mark the end of a training step; the schedule decides whether to measure the next."""
         if self._schedule is None:
             if self._recorder.running:
                 self._recorder.next_step()
@@ -64,11 +64,11 @@ class _ProfilerBase(CheckedKeywords):
             self._recorder.start()
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Put a text into the results."""
+        """Add a string to the results."""
         self._metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Put a text of JSON into the results."""
+        """Add JSON to the results."""
         self._metadata[key] = json.loads(value)
 
     def _save(self) -> None:
@@ -91,11 +91,11 @@ class _ProfilerBase(CheckedKeywords):
 
 
 class Profiler(_ProfilerBase):
-    """Measures operators of eager mode, compiled programs and steps from here to `stop`.
+    """Measures eager operators, compiled programs, and steps until `stop`.
 
-    `output_path` ("./data") gets the results; with `start_profile=False` it waits for `start`.
-    `schedule` and `on_trace_ready` are as in `profile`. Other options speak of hardware that is
-    not here and change nothing. While one measures, each operator waits for its result.
+    Results are written to `output_path` ("./data"); with `start_profile=False`, it waits for
+    `start`. `schedule` and `on_trace_ready` are as in `profile`. Other options are for hardware
+    that is not available, and have no effect. While measuring, each operator waits for its result.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -117,7 +117,7 @@ class Profiler(_ProfilerBase):
         step_list: list[int] | None = None,
         mode: str = "sync",
     ) -> None:
-        """Write the sums by operator, program and step, and a trace, beside what was measured."""
+        """Write sums by operator, program, and step, and a trace, next to the measurements."""
         if mode not in ("sync", "async"):
             raise problem(
                 ValueError, "analyse: unknown mode", got=repr(mode), expected="sync, async"
@@ -133,11 +133,11 @@ class Profiler(_ProfilerBase):
         step_list: list[int] | None = None,
         data_simplification: bool = True,
     ) -> None:
-        """Analyse what an earlier run measured."""
+        """Analyze the measurements of an earlier run."""
         analyse_files(Path(path), pretty, step_list)
 
     def op_analyse(self, op_name: str | list[str], device_id: int | None = None) -> str:
-        """The times of some operators (and programs) as JSON text, by name."""
+        """The times of operators and programs by name, as JSON."""
         names = [op_name] if isinstance(op_name, str) else op_name
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise wrong_type("op_analyse", "op_name", op_name, "str or list of str")
@@ -147,11 +147,11 @@ class Profiler(_ProfilerBase):
 
 
 class profile(_ProfilerBase):
-    """Measures a run on the processor: `with profile(...) as prof`, with `prof.step()` after steps.
+    """Measures a run on the CPU: `with profile(...) as prof`, with `prof.step()` after each step.
 
-    `schedule` says which steps; `on_trace_ready` is called with the profile when it was saved, as
-    `tensorboard_trace_handler` makes one. `activities` must ask for the CPU, if for anything.
-    The other options, and the settings of `experimental_config`, change nothing here.
+    `schedule` selects steps; `on_trace_ready` is called with the profile when it has been saved,
+    for example the result of `tensorboard_trace_handler`. `activities`, if given, must include the
+    CPU. Other options, and the settings of `experimental_config`, have no effect.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class profile(_ProfilerBase):
         experimental_config: _ExperimentalConfig | None = None,
     ) -> None:
         if activities is not None and ProfilerActivity.CPU not in list(activities):
-            raise problem(ValueError, "profile: only ProfilerActivity.CPU can be measured here")
+            raise problem(ValueError, "profile: only ProfilerActivity.CPU is supported")
         super().__init__("./data", schedule, on_trace_ready, start_profile)
 
 
@@ -181,7 +181,7 @@ def tensorboard_trace_handler(
     analyse_flag: bool = True,
     async_mode: bool = False,
 ) -> Callable[[_ProfilerBase], None]:
-    """What `on_trace_ready` may be: it writes the results to `dir_name`, under `worker_name`."""
+    """A handler for `on_trace_ready` that writes results to `dir_name`, under `worker_name`."""
 
     def write(done: _ProfilerBase) -> None:
         folder = Path(dir_name or "./data")
@@ -200,5 +200,5 @@ def analyse(
     step_list: list[int] | None = None,
     data_simplification: bool = True,
 ) -> None:
-    """Analyse what an earlier run measured."""
+    """Analyze the measurements of an earlier run."""
     analyse_files(Path(profiler_path), pretty, step_list)

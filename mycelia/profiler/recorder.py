@@ -1,4 +1,4 @@
-"""Measuring: the time of operators of eager mode, of programs, and of what users mark."""
+"""The recorder: times eager operators, programs, and custom ranges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPERATOR, PROGRAM, STEP, MARK, RANGE = "operator", "program", "step", "mark", "r
 
 @dataclass(frozen=True)
 class ProfileSpan:
-    """Something that took time: seconds since the profile began."""
+    """A timed span; times are seconds since the start of the profile."""
 
     kind: str
     name: str
@@ -33,7 +33,7 @@ class ProfileSpan:
 
 @dataclass
 class Recorder:
-    """What was measured so far. Operators are those called in the thread that began."""
+    """The measurements so far, of operators called in the thread that started it."""
 
     spans: list[ProfileSpan] = field(default_factory=list)
     step: int = 0
@@ -48,12 +48,12 @@ class Recorder:
         return self._thread is not None
 
     def start(self) -> None:
-        """Begin to measure."""
+        """Start measuring."""
         if ActiveRecorder.recorder is not None:
             raise problem(
                 RuntimeError,
                 "another profiler is running",
-                fix="stop it first: two would measure each other",
+                fix="stop it first: nested profilers would measure each other",
             )
         now = perf_counter()
         self._zero = self._zero or now
@@ -64,9 +64,9 @@ class Recorder:
         ActiveRecorder.recorder = self
 
     def stop(self) -> None:
-        """Measure no longer; the open step ends here."""
+        """Stop measuring; the open step ends here."""
         if self._thread != get_ident():
-            raise problem(RuntimeError, "a profiler is stopped in the thread that started it")
+            raise problem(RuntimeError, "a profiler must be stopped in the thread that started it")
         assert self._dispatch is not None
         handlers.dispatch, self._dispatch, self._thread = self._dispatch, None, None
         run_observer.heard = None
@@ -74,7 +74,7 @@ class Recorder:
         self._end_step()
 
     def next_step(self) -> None:
-        """End a step; the next begins."""
+        """End a step and begin the next one."""
         self._end_step()
         self.step += 1
 
@@ -84,7 +84,7 @@ class Recorder:
         self._step_began = now
 
     def add(self, kind: str, name: str, began: float, ended: float, domain: str = "") -> None:
-        """Keep a measurement."""
+        """Add a measurement."""
         start, end = began - self._zero, ended - self._zero
         self.spans.append(ProfileSpan(kind, name, start, end, self.step, domain))
 
@@ -92,7 +92,7 @@ class Recorder:
         self.add(PROGRAM, name, began, ended)
 
     def _timed(self, op: Any, args: Any, kwargs: Any) -> Any:
-        """Run an operator, until its result is there; those inside it are part of it."""
+        """Run an operator and wait for its result; nested operators count as part of it."""
         assert self._dispatch is not None
         if self._inside:
             return self._dispatch(op, args, kwargs)
@@ -108,7 +108,7 @@ class Recorder:
 
 
 class ActiveRecorder:
-    """The recorder that measures now, if there is one."""
+    """The active recorder, if any."""
 
     recorder: Recorder | None = None
 

@@ -1,4 +1,4 @@
-"""The files of a profile: what was measured, its sums, and a trace for viewers."""
+"""The files of a profile: measurements, sums, and a Chrome trace."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SPANS, SUMMARY, TRACE = "spans.json", "summary.json", "trace_view.json"
 
 
 def write_spans(path: Path, spans: Sequence[ProfileSpan], metadata: dict[str, Any]) -> None:
-    """Keep the measurements under `path`, for an analysis now or later."""
+    """Save the measurements under `path`, for analysis."""
     content = {"metadata": metadata, "spans": [span.as_dict() for span in spans]}
     _write(path / FOLDER / SPANS, content, pretty=False)
 
 
 def analyse_files(path: Path, pretty: bool, step_list: Sequence[int] | None) -> dict[str, Any]:
-    """Write the summary and the trace of the measurements under `path`; gives the summary."""
+    """Write the summary and the trace of the measurements under `path`; returns the summary."""
     file = path / FOLDER / SPANS
     if not file.exists():
         raise problem(
@@ -42,7 +42,7 @@ def analyse_files(path: Path, pretty: bool, step_list: Sequence[int] | None) -> 
 
 
 def summarized(spans: Sequence[ProfileSpan]) -> dict[str, Any]:
-    """The sums by name, and what each step spent on them, in milliseconds."""
+    """Sums by name, and the time of each step, in milliseconds."""
     steps = [span for span in spans if span.kind == STEP]
     return {
         "operators": _by_name(span for span in spans if span.kind == OPERATOR),
@@ -52,7 +52,7 @@ def summarized(spans: Sequence[ProfileSpan]) -> dict[str, Any]:
 
 
 def _read(file: Path) -> tuple[list[ProfileSpan], dict[str, Any]]:
-    """The measurements in a file, and what users said of them."""
+    """Read measurements and user metadata from a file."""
     content = read_json(file, "analyse", ValueError)
     try:
         if not isinstance(content, dict) or not isinstance(content.get("spans"), list):
@@ -63,18 +63,18 @@ def _read(file: Path) -> tuple[list[ProfileSpan], dict[str, Any]]:
     except ValueError as error:
         raise problem(
             ValueError,
-            "analyse: the file holds no profile",
+            "analyse: the file is not a profile",
             got=f"{file}: {error}",
             fix="profile again: the file is written when the profiler stops",
         ) from None
 
 
 def _by_name(spans: Iterable[ProfileSpan]) -> list[dict[str, Any]]:
-    """For each name how often and how long, the longest first."""
+    """Count and times by name, the longest first."""
     times: dict[str, list[float]] = {}
     for span in spans:
         times.setdefault(span.name, []).append(_milliseconds(span))
-    found = [
+    rows = [
         {
             "name": name,
             "count": len(each),
@@ -85,11 +85,11 @@ def _by_name(spans: Iterable[ProfileSpan]) -> list[dict[str, Any]]:
         }
         for name, each in times.items()
     ]
-    return sorted(found, key=lambda row: -row["total_ms"])
+    return sorted(rows, key=lambda row: -row["total_ms"])
 
 
 def _step(step: ProfileSpan, spans: Sequence[ProfileSpan]) -> dict[str, Any]:
-    """How long a step took, and how much of it operators and programs computed."""
+    """The duration of a step, and the time spent in operators and programs."""
     inside = [s for s in spans if s.step == step.step and s.kind in (OPERATOR, PROGRAM)]
     computing = sum(map(_milliseconds, inside))
     total = _milliseconds(step)
@@ -102,7 +102,7 @@ def _step(step: ProfileSpan, spans: Sequence[ProfileSpan]) -> dict[str, Any]:
 
 
 def _trace(spans: Sequence[ProfileSpan]) -> list[dict[str, Any]]:
-    """Events of the Chrome trace format, one line of it for each kind; microseconds."""
+    """Events in the Chrome trace format, with one row per kind, in microseconds."""
     return [
         {
             "name": span.name,

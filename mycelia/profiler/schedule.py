@@ -1,4 +1,4 @@
-"""Which steps of a run are profiled."""
+"""Profiling schedules: which steps are profiled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia._engine.core.keyword_suggestions import CheckedKeywords
 
 
 class ProfilerAction(Enum):
-    """What a profiler does in a step."""
+    """The action of the profiler in a step."""
 
     NONE = 0
     WARM_UP = 1
@@ -19,10 +19,10 @@ class ProfilerAction(Enum):
 
 
 class Schedule(CheckedKeywords):
-    """Called with a step number, it says what to do.
+    """A function from step numbers to profiler actions.
 
-    After `skip_first` steps come rounds of `wait` idle, `warmup` and `active` recorded steps, the
-    last of which is saved; `repeat` rounds, or with 0 as many as there are.
+    After `skip_first` steps, it repeats cycles of `wait` idle, `warmup`, and `active` recorded
+    steps, the last of which is saved; `repeat` is the number of cycles, 0 for no limit.
     """
 
     def __init__(
@@ -36,12 +36,12 @@ class Schedule(CheckedKeywords):
 
     def __call__(self, step: int) -> ProfilerAction:
         length = self.wait + self.warmup + self.active
-        number, place = divmod(step - self.skip_first, length)
-        if number < 0 or (self.repeat and number >= self.repeat) or place < self.wait:
+        number, position = divmod(step - self.skip_first, length)
+        if number < 0 or (self.repeat and number >= self.repeat) or position < self.wait:
             return ProfilerAction.NONE
-        if place < self.wait + self.warmup:
+        if position < self.wait + self.warmup:
             return ProfilerAction.WARM_UP
-        return ProfilerAction.RECORD_AND_SAVE if place == length - 1 else ProfilerAction.RECORD
+        return ProfilerAction.RECORD_AND_SAVE if position == length - 1 else ProfilerAction.RECORD
 
     def to_dict(self) -> dict[str, int]:
         """The settings by name."""
@@ -54,8 +54,10 @@ class Schedule(CheckedKeywords):
 schedule = Schedule
 
 
-def _at_least(name: str, value: int, least: int) -> int:
-    if is_int(value) and value >= least:
+def _at_least(name: str, value: int, minimum: int) -> int:
+    if is_int(value) and value >= minimum:
         return value
-    log.warning("schedule: %s=%r is no int of at least %d, %d is used", name, value, least, least)
-    return least
+    log.warning(
+        "schedule: %s=%r must be an int of at least %d; using %d", name, value, minimum, minimum
+    )
+    return minimum

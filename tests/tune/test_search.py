@@ -227,7 +227,7 @@ def test_trials_have_seeds_and_folders_of_their_own(tmp_path):
     assert trials[0].directory.is_dir()
     assert dict(**trials[0]) == trials[0].settings and len(trials[0]) == 2
     assert tune.Trial(0, {}, 0).directory is None
-    with pytest.raises(ValueError, match="in order"):
+    with pytest.raises(ValueError, match="must increase"):
         for epoch in (1, 1):
             trials[0].report(epoch, 0.0)
     with pytest.raises(TypeError, match="epoch"):
