@@ -1,1 +1,1 @@
-"""`mycelia benchmark`: the same nets in Mycelia and its peers, interleaved on one machine."""
+"""`mycelia benchmark`: the same networks in Mycelia and its peers, interleaved on one machine."""

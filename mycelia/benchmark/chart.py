@@ -1,4 +1,4 @@
-"""Results as a bar chart, drawn with matplotlib if it is there."""
+"""Bar charts of results, drawn with matplotlib if it is installed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def can_draw() -> bool:
 
 
 def draw(results: dict[str, Any], folder: Path) -> list[Path]:
-    """Write chart.svg and chart.png, unless no peer was measured; gives the files."""
+    """Write chart.svg and chart.png, unless no peer was measured; returns the files."""
     bars = {
         column: values
         for column in results["columns"]
@@ -42,24 +42,24 @@ def draw(results: dict[str, Any], folder: Path) -> list[Path]:
 
 
 def _label(name: str, cells: dict[str, Any]) -> str:
-    """The name of a row, marked if other programs ran while it was measured."""
+    """The name of a row, marked if other programs ran during its measurement."""
     noisy = any(cell.get("clean") == 0 for cell in cells.values())
     return f"{NOISY}{name}" if noisy else name
 
 
 def _relative(results: dict[str, Any], column: str) -> list[float]:
-    """A column's times as multiples of Mycelia's; 0 where there is none."""
-    found = [ratio(row["cells"], column) for row in results["rows"].values()]
-    return [1 / r if r else 0.0 for r in found]
+    """A column's times as multiples of Mycelia's; 0 for missing ones."""
+    ratios = [ratio(row["cells"], column) for row in results["rows"].values()]
+    return [1 / r if r else 0.0 for r in ratios]
 
 
 def _fill(axes: Any, names: list[str], bars: dict[str, list[float]]) -> None:
     height = 0.8 / len(bars)
     for i, (column, values) in enumerate(bars.items()):
-        places = [row + (i - (len(bars) - 1) / 2) * height for row in range(len(names))]
-        drawn = [(place, value) for place, value in zip(places, values, strict=True) if value]
+        positions = [row + (i - (len(bars) - 1) / 2) * height for row in range(len(names))]
+        drawn = [(at, value) for at, value in zip(positions, values, strict=True) if value]
         axes.barh(
-            [place for place, _ in drawn],
+            [at for at, _ in drawn],
             [value - 1 for _, value in drawn],
             height,
             left=1,

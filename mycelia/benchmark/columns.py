@@ -1,4 +1,4 @@
-"""The ways to run a workload: one column of the table each."""
+"""The columns of the table: frameworks, and how they run a workload."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class FrameworkColumn:
     """A framework, and how it is used."""
 
     name: str
-    peer: str  # whose Python runs it
+    peer: str  # the environment that runs it
     module: str  # the worker
     about: str
     options: tuple[str, ...] = ()
@@ -30,19 +30,19 @@ COLUMNS = (
         "cells in graph mode",
         environment={"MYCELIA_BENCHMARK_FRAMEWORK": "mycelia"},
     ),
-    FrameworkColumn("torch eager", "torch", "torch_nets", "modules, as they are"),
+    FrameworkColumn("torch eager", "torch", "torch_nets", "modules in eager mode"),
     FrameworkColumn(
         "torch.compile",
         "torch",
         "torch_nets",
-        "modules in torch.compile, default mode; optimizer as it is",
+        "modules in torch.compile, default mode; eager optimizer",
         ("compile",),
     ),
     FrameworkColumn(
         "torch eager + malloc",
         "torch",
         "torch_nets",
-        "modules, with glibc told to keep freed memory in large pages",
+        "modules, with glibc set to keep freed memory in huge pages",
         ("malloc", allocator.__file__),
     ),
     FrameworkColumn("jax.jit", "jax", "jax_nets", "plain jax, step in one jit, state donated"),
@@ -53,12 +53,12 @@ COLUMNS = (
         "the same source as Mycelia, GRAPH_MODE",
         environment=_MINDSPORE,
     ),
-    # With AVX-512, convolutions of MindSpore take up to 70 times as long as without.
+    # With AVX-512, MindSpore's convolutions take up to 70 times as long as without.
     FrameworkColumn(
         "mindspore graph + AVX2",
         "mindspore",
         "cell_nets",
-        "the same, with its library (oneDNN) told to leave AVX-512 alone",
+        "the same, with AVX-512 disabled in oneDNN",
         environment=_MINDSPORE | {"ONEDNN_MAX_CPU_ISA": "AVX2"},
     ),
 )

@@ -1,4 +1,4 @@
-"""The subcommand `mycelia benchmark`: its options, checked and turned into a plan."""
+"""The subcommand `mycelia benchmark`: its options and their checks."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from mycelia.benchmark.workloads import SUITES, Workload
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Describe the options of the subcommand."""
+    """Add the options of the subcommand."""
     parser.add_argument("--suite", choices=sorted(SUITES), default="cpu", help="what to run (cpu)")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="these workloads only")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="run only these workloads")
     parser.add_argument(
         "--peers",
         type=_peers,
         default=PEERS,
         metavar="A,B",
-        help=f"peers beside Mycelia, or none ({','.join(PEERS)})",
+        help=f"peers to compare with, or none ({','.join(PEERS)})",
     )
     parser.add_argument("--rounds", type=_count, default=5, help="interleaved rounds (5)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="of a column in a round (2)")
+    parser.add_argument("--seconds", type=float, default=2.0, help="per column and round (2)")
     parser.add_argument(
-        "--out", type=Path, default=Path("benchmark-output"), help="folder (benchmark-output)"
+        "--out",
+        type=Path,
+        default=Path("benchmark-output"),
+        help="output folder (benchmark-output)",
     )
-    parser.add_argument("--list", action="store_true", help="show workloads and columns, and end")
-    parser.add_argument("--resume", action="store_true", help="keep rows measured before")
+    parser.add_argument("--list", action="store_true", help="list workloads and columns")
+    parser.add_argument("--resume", action="store_true", help="reuse rows of an earlier run")
     parser.set_defaults(run=benchmark)
 
 
 def benchmark(options: argparse.Namespace) -> int:
-    """Run the subcommand; gives the exit code."""
+    """Run the subcommand; returns the exit code."""
     suite = SUITES[options.suite]
     if options.list:
         return show(suite)
@@ -54,7 +57,7 @@ def benchmark(options: argparse.Namespace) -> int:
 
 
 def show(suite: tuple[Workload, ...]) -> int:
-    """Print what can be measured."""
+    """List workloads and columns."""
     print("workloads:")
     for workload in suite:
         print(f"  {workload.name:<15} {workload.title} ({workload.run})")
@@ -76,5 +79,5 @@ def _peers(text: str) -> tuple[str, ...]:
 
 def _count(text: str) -> int:
     if not text.isdigit() or text == "0":
-        raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
+        raise argparse.ArgumentTypeError("must be a positive integer")
     return int(text)

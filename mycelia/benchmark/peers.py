@@ -1,4 +1,4 @@
-"""The Pythons that peers run in: environments of their own, made once."""
+"""The Python environments of peers, created once."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class MissingPeer:
-    """A peer that cannot run, and what to do about it."""
+    """A peer that cannot run, and how to fix that."""
 
     why: str
 
 
 def find(peer: str, say: Say) -> Path | MissingPeer:
-    """The Python of a peer: named by a variable, made before, or made now."""
+    """The Python of a peer: from an environment variable, or a cached or new environment."""
     if peer in SHARED:
         return Path(sys.executable)
     named = os.environ.get(variable(peer))
     if named is None:
         return _environment(peer, say)
     if shutil.which(named) is None:
-        return MissingPeer(f"{variable(peer)}={named} is not a program; name the peer's Python")
+        return MissingPeer(f"{variable(peer)}={named} is not a program; set it to a Python")
     return Path(named)
 
 
 def variable(peer: str) -> str:
-    """The environment variable that names a peer's Python."""
+    """The environment variable with the path of a peer's Python."""
     return f"MYCELIA_PEER_{peer.upper()}"
 
 
 def folder() -> Path:
-    """Where environments of peers are kept."""
+    """The folder of peer environments."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "mycelia" / "peers"
 

@@ -1,4 +1,4 @@
-"""How busy the machine's processors are."""
+"""The load of the machine's processors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAUSE = 0.15
 
 
 def busy_seconds() -> float | None:
-    """Processor time that all programs together used since start; None where it is not told."""
+    """CPU time of all programs since boot; None if the system does not report it."""
     if not STATISTICS.exists():
         return None
     with STATISTICS.open() as lines:
@@ -22,7 +22,7 @@ def busy_seconds() -> float | None:
 
 
 def wait_until_idle(patience: float) -> bool:
-    """Wait until nothing else runs, at most `patience` seconds; tells whether that was so."""
+    """Wait until nothing else runs, at most `patience` seconds; returns whether that succeeded."""
     end = time.monotonic() + patience
     while True:
         before = busy_seconds()

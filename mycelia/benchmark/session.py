@@ -1,4 +1,4 @@
-"""A whole benchmark: choose rows and columns, measure, and keep results after every row."""
+"""A benchmark session: selects rows and columns, measures, and saves after every row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESULTS, TABLE = "results.json", "results.md"
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """What to measure, and where results go."""
+    """What to measure, and where to write results."""
 
     workloads: Sequence[Workload]
     columns: Sequence[FrameworkColumn]
@@ -36,10 +36,10 @@ class SessionPlan:
 
 
 def run(plan: SessionPlan, say: Say) -> int:
-    """Measure everything; gives the exit code: 1 if a row compares different computations."""
+    """Measure everything; returns the exit code, 1 if a row compares different computations."""
     rows = _rows_before(plan)
     if rows is None:
-        say(f"{plan.folder / RESULTS} was measured with other --rounds or --seconds: use the same")
+        say(f"{plan.folder / RESULTS} has other --rounds or --seconds: use the same values")
         return 2
     plan.folder.mkdir(parents=True, exist_ok=True)
     starts, missing = _starts(plan, say)
@@ -55,17 +55,17 @@ def run(plan: SessionPlan, say: Say) -> int:
             "cells": cells,
             "problem": differences(cells),
         }
-        _keep(results, plan)
+        _save(results, plan)
     return _finish(results, plan, say)
 
 
 def _starts(plan: SessionPlan, say: Say) -> tuple[dict[str, Start], dict[str, str]]:
-    """How to start each column's worker, and why the rest is missing."""
+    """How to start the worker of each column, and why other columns are missing."""
     starts: dict[str, Start] = {}
     missing: dict[str, str] = {}
-    found = {peer: peers.find(peer, say) for peer in dict.fromkeys(c.peer for c in plan.columns)}
+    pythons = {peer: peers.find(peer, say) for peer in dict.fromkeys(c.peer for c in plan.columns)}
     for column in plan.columns:
-        python = found[column.peer]
+        python = pythons[column.peer]
         if isinstance(python, peers.MissingPeer):
             missing[column.name] = python.why
             say(f"{column.name}: not measured: {python.why}")
@@ -76,7 +76,7 @@ def _starts(plan: SessionPlan, say: Say) -> tuple[dict[str, Start], dict[str, st
 
 
 def _rows_before(plan: SessionPlan) -> dict[str, Any] | None:
-    """The rows of an interrupted run; None if they cannot stand beside new ones."""
+    """The rows of an interrupted run; None if they are not comparable to new ones."""
     path = plan.folder / RESULTS
     if not plan.resume or not path.exists():
         return {}
@@ -100,7 +100,7 @@ def _beginning(plan: SessionPlan, missing: dict[str, str]) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on."""
+    """A description of the machine."""
     names = Path("/proc/cpuinfo")
     lines = names.read_text().splitlines() if names.exists() else []
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -118,8 +118,8 @@ def _is_done(results: dict[str, Any], workload: Workload, starts: dict[str, Star
     return row is not None and not row["problem"] and set(starts) <= set(row["cells"])
 
 
-def _keep(results: dict[str, Any], plan: SessionPlan) -> None:
-    """Write the results, whole or not at all."""
+def _save(results: dict[str, Any], plan: SessionPlan) -> None:
+    """Write the results atomically."""
     order = [w.name for w in SUITES[plan.suite]]
     rows = results["rows"]
     results["rows"] = {name: rows[name] for name in sorted(rows, key=order.index)}
@@ -129,19 +129,19 @@ def _keep(results: dict[str, Any], plan: SessionPlan) -> None:
 
 
 def _finish(results: dict[str, Any], plan: SessionPlan, say: Say) -> int:
-    _keep(results, plan)
+    _save(results, plan)
     drawn = chart.draw(results, plan.folder) if chart.can_draw() else []
     written = [plan.folder / RESULTS, plan.folder / TABLE, *drawn]
     say(f"written: {', '.join(map(str, written))}")
     if not chart.can_draw():
         say(f"only the tables were written: a chart needs matplotlib; {chart.INSTALL}")
     elif not drawn:
-        say("only the tables were written: no peer was measured, so a chart has no bars")
+        say("only the tables were written: no peer was measured, so there is no chart")
     cells = [c for row in results["rows"].values() for c in row["cells"].values()]
     noisy = sum(c.get("clean") == 0 for c in cells)
     if noisy:
         say(f"{noisy} of {len(cells)} cells were measured while other programs ran: marked ~")
     wrong = {name: row["problem"] for name, row in results["rows"].items() if row["problem"]}
     for name, problem in wrong.items():
-        say(f"error: {name} does not compare the same computation: {problem}")
+        say(f"error: the columns of {name} compute different things: {problem}")
     return 1 if wrong else 0

@@ -1,4 +1,4 @@
-"""Results as a page of Markdown tables."""
+"""Results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from mycelia.benchmark.columns import OURS
 
 Results = dict[str, Any]
-NOISY = "~"  # marks times taken while other programs ran
+NOISY = "~"  # marks times measured while other programs ran
 
 
 def markdown(results: Results) -> str:
@@ -19,11 +19,11 @@ def markdown(results: Results) -> str:
         "# Benchmark",
         _about(results),
         "## Time, milliseconds",
-        f"In brackets: Mycelia's time divided by this column's; below 1, Mycelia is faster. "
+        f"In parentheses: Mycelia's time divided by this column's; below 1, Mycelia is faster. "
         f"`{NOISY}`: other programs ran.",
         _grid(results, notes, _time, summary=_ratio_of("milliseconds")),
         "## First call, seconds",
-        "Reading, compiling and running for the first time, without any cache on disk.",
+        "Tracing, compiling, and running for the first time, without a disk cache.",
         _grid(results, notes, _number("first_call", "{:.2f}"), summary=_ratio_of("first_call")),
         "## Peak memory of the process, MB",
         _grid(results, notes, _number("memory", "{:.0f}"), summary=_ratio_of("memory")),
@@ -39,7 +39,7 @@ def markdown(results: Results) -> str:
 
 
 def geometric_mean(results: Results, column: str, key: str) -> tuple[float, int] | None:
-    """The mean of Mycelia's values divided by a column's, and of how many rows."""
+    """The geometric mean of Mycelia's values divided by a column's, and the number of rows."""
     ratios = [r for row in results["rows"].values() if (r := ratio(row["cells"], column, key))]
     if not ratios:
         return None
@@ -69,14 +69,14 @@ class Notes:
 def _about(results: Results) -> str:
     machine, settings = results["machine"], results["settings"]
     problems = [
-        f"**{name} does not compare the same computation: {row['problem']}.**"
+        f"**The columns of {name} compute different things: {row['problem']}.**"
         for name, row in results["rows"].items()
         if row["problem"]
     ]
     text = (
         f"Suite {settings['suite']}: columns interleaved in {settings['rounds']} round(s) of "
         f"{settings['seconds']:g} s, on {machine['processor']} ({machine['cores']} cores), "
-        f"{machine['system']}, {machine['date']}. Numbers of different runs are not comparable."
+        f"{machine['system']}, {machine['date']}. Times of different sessions are not comparable."
     )
     return "\n\n".join([text, *problems])
 
@@ -114,12 +114,12 @@ def _time(cells: dict[str, Any], column: str) -> str:
     cell = cells[column]
     noisy = NOISY if not cell["clean"] else ""
     text = f"{noisy}{significant(cell['milliseconds'])}"
-    found = ratio(cells, column)
-    return text if found is None or column == OURS else f"{text} ({found:.2f})"
+    relative = ratio(cells, column)
+    return text if relative is None or column == OURS else f"{text} ({relative:.2f})"
 
 
 def significant(value: float) -> str:
-    """Three digits that count, without exponent."""
+    """Three significant digits, without an exponent."""
     return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
 
 

@@ -1,4 +1,4 @@
-"""A framework in a process of its own, which runs workloads when asked."""
+"""A framework in a separate process, which runs workloads on request."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mycelia.benchmark.workloads import Workload
 
 SCRIPTS = Path(__file__).with_name("workers")
 DESCRIPTIONS = "workloads.json"
-GRACE = 10.0  # seconds a worker may take to end
+GRACE = 10.0  # seconds that a worker may take to exit
 
 
 class WorkerProcess:
-    """Starts in a temporary folder, since some frameworks leave files where they run."""
+    """A worker in a temporary folder, since some frameworks write files to the current folder."""
 
     def __init__(
         self, command: Sequence[str], workloads: Sequence[Workload], environment: dict[str, str]
@@ -47,7 +47,7 @@ class WorkerProcess:
         Thread(target=self._listen, daemon=True).start()
 
     def ask(self, name: str, seconds: float, patience: float) -> dict[str, Any]:
-        """The worker's answer, or {"error": why there is none}."""
+        """The worker's answer, or {"error": reason}."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(f"{name} {seconds}\n")
@@ -57,7 +57,7 @@ class WorkerProcess:
             line = ""
         if line:
             return json.loads(line)
-        return {"error": self._why_silent(patience)}
+        return {"error": self._failure(patience)}
 
     def close(self) -> None:
         """End the process and remove its folder."""
@@ -82,17 +82,17 @@ class WorkerProcess:
         self.close()
 
     def _listen(self) -> None:
-        """Pass on what the worker writes; an empty line when it writes no more."""
+        """Forward the worker's output; an empty line at its end."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.put(line)
         self.lines.put("")
 
-    def _why_silent(self, patience: float) -> str:
+    def _failure(self, patience: float) -> str:
         try:
             code = self.process.wait(1)
         except subprocess.TimeoutExpired:
             self.process.kill()
             return f"no answer within {patience:.0f} s"
-        said = self.errors.read_text(errors="replace").strip().splitlines()
-        return f"the worker ended with exit code {code}: {said[-1] if said else 'it said nothing'}"
+        lines = self.errors.read_text(errors="replace").strip().splitlines()
+        return f"the worker exited with code {code}: {lines[-1] if lines else 'no error message'}"

@@ -1,4 +1,4 @@
-"""What is measured: every workload with its sizes, written once for all frameworks."""
+"""The benchmark workloads, with sizes shared by all frameworks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ STEP, FORWARD, BOTH = "training step", "forward pass", "forward and backward pas
 
 MLP = {"net": "mlp", "widths": [64, 64, 64, 10], "classes": 10}
 
-# What torch's and MindSpore's model zoos call these nets. Dropout is left out: with it, losses of
-# frameworks could not be compared.
+# The names are those of torch's and MindSpore's model zoos. Dropout is left out, because losses of
+# frameworks could not be compared with it.
 ALEXNET = {
     "net": "alexnet",
     # channels, kernel, stride, padding, pooled afterwards
@@ -70,8 +70,8 @@ class Workload:
 
     name: str
     title: str
-    run: str  # what one run is
-    sizes: dict[str, Any]  # what a worker builds it from; JSON
+    run: str  # the unit that is timed
+    sizes: dict[str, Any]  # the configuration for workers, as JSON
 
 
 def _image_training(net: dict[str, Any], batch: int, *shape: int) -> dict[str, Any]:
@@ -111,7 +111,7 @@ CPU = (
         "resnet50_train",
         "ResNet-50, 224x224, batch 8",
         STEP,
-        # With the usual rate, rounding has become another loss after two updates.
+        # With the usual rate, rounding changes the loss after two updates.
         _image_training(RESNET50, 8, 3, 224, 224) | {"rate": 1e-4},
     ),
     Workload("resnet50_b1", "ResNet-50, 224x224, batch 1", FORWARD, _image_inference(RESNET50, 1)),

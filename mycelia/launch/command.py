@@ -13,13 +13,13 @@ from mycelia.launch.supervisor import run
 _MORE = """\
 examples:
   mycelia launch -n 4 train.py --epochs 3     four processes on this machine
-    mycelia launch --virtual 8 train.py         one process with eight virtual CPU devices
+  mycelia launch --virtual 8 train.py         one process with eight virtual CPU devices
   mycelia launch -n 4 --hosts 2 --host-rank 0 --coordinator 10.0.0.1:29500 train.py
-                                                                                            eight processes, four of them on this machine
+                                              eight processes, four of them on this machine
 
-Each process gets its rank from mycelia.communication.init(), and from the environment variables of
-MindSpore's launcher (RANK_ID, RANK_SIZE, DEVICE_ID, MS_WORKER_NUM, ...). The script may import
-mindspore. If a process dies or is stuck, all are ended, and the exit code is that of the first one.
+Each process gets its rank from mycelia.communication.init(), and from the variables of MindSpore's
+launcher (RANK_ID, RANK_SIZE, DEVICE_ID, MS_WORKER_NUM, ...). The script may import mindspore. If a
+process dies or is stuck, all are ended, and the exit code is that of the first one.
 """
 
 

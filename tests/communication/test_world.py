@@ -39,7 +39,7 @@ def test_before_init_a_process_is_alone():
     ],
 )
 def test_groups_need_init(call):
-    with pytest.raises(RuntimeError, match="not joined the world"):
+    with pytest.raises(RuntimeError, match="not called init"):
         call()
 
 
@@ -74,7 +74,7 @@ def test_a_strict_device_takes_its_own_backend_only():
 def test_wrong_backends():
     with pytest.raises(TypeError, match="backend_name"):
         communication.init(3)
-    with pytest.raises(RuntimeError, match="no such backend"):
+    with pytest.raises(RuntimeError, match="unknown backend"):
         communication.init("foo")
 
 
@@ -97,7 +97,7 @@ def test_a_group_is_made_once_and_asked_about():
 def test_wrong_groups():
     communication.init()
     communication.create_group("a", [0])
-    with pytest.raises(ValueError, match="of other processes"):
+    with pytest.raises(ValueError, match="exists with other processes"):
         communication.create_group("a", [0, 1])
     with pytest.raises(TypeError, match="'group' must be str"):
         communication.create_group(3, [0])
@@ -105,11 +105,11 @@ def test_wrong_groups():
         communication.create_group("b", [])
     with pytest.raises(ValueError, match="a rank twice"):
         communication.create_group("b", [0, 0])
-    with pytest.raises(RuntimeError, match="that no process has"):
+    with pytest.raises(RuntimeError, match="contains unknown ranks"):
         communication.create_group("b", [1])
     with pytest.raises(TypeError, match="a list of ints"):
         communication.create_group("b", ["x"])
-    with pytest.raises(ValueError, match="all processes stays"):
+    with pytest.raises(ValueError, match="world group cannot be destroyed"):
         communication.destroy_group("mccl_world_group")
     with pytest.raises(KeyError):
         communication.destroy_group("b")

@@ -107,7 +107,7 @@ def test_a_killed_training_goes_on_with_any_number_of_processes(tmp_path, count)
     assert len(list((tmp_path / "whole").rglob("*.safetensors"))) == 2 * count
 
     _, errors = trained(tmp_path, [*processes, "--restarts", "1"], "killed", 8)
-    assert f"rank {count - 1} " in errors and "all processes are started again (1 of 1)" in errors
+    assert f"rank {count - 1} " in errors and "all processes are restarted (1 of 1)" in errors
     again = final(tmp_path / "killed")
     assert set(again) == set(whole)
     for name, value in whole.items():

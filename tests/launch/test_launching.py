@@ -137,7 +137,7 @@ for step in range(done, 5):
     )
     code, output, errors = launch(tmp_path, ["-n", "2", "--restarts", "1"], script)
     assert code == 0, errors
-    assert "SIGKILL" in errors and "started again (1 of 1)" in errors
+    assert "SIGKILL" in errors and "restarted (1 of 1)" in errors
     shown = [line for line in output.splitlines() if line.startswith("[rank 0] step")]
     assert shown[:3] == ["[rank 0] step 0", "[rank 0] step 1", "[rank 0] step 2"]
     assert shown[-1] == "[rank 0] step 4" and len(shown) == 5
@@ -148,7 +148,7 @@ def test_restarts_come_to_an_end(tmp_path):
     code, output, errors = launch(
         tmp_path, ["-n", "1", "--restarts", "2"], "print('try', flush=True)\nraise SystemExit(3)"
     )
-    assert code == 3 and output.count("try") == 3 and errors.count("started again") == 2
+    assert code == 3 and output.count("try") == 3 and errors.count("restarted") == 2
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_a_rank_that_does_not_come_is_named(tmp_path):
     code, _, errors = launch(tmp_path, ["-n", "2", "--timeout", "3"], script)
     assert code == 124
     assert "rank 0 has waited in AllReduce" in errors
-    assert "rank 1 did not come, it is at meeting" in errors
+    assert "rank 1 has not arrived, it is at meeting" in errors
 
 
 @pytest.mark.slow
@@ -236,9 +236,9 @@ def test_the_environment_of_another_launcher_is_enough(tmp_path):
     ("options", "said"),
     [
         (["-n", "0", "x.py"], "processes must be at least 1"),
-        (["--hosts", "2", "x.py"], "must know where to meet"),
+        (["--hosts", "2", "x.py"], "need a coordinator"),
         (["--hosts", "2", "--coordinator", "here", "x.py"], "not an address"),
-        (["--host-rank", "3", "x.py"], "no host with this rank"),
+        (["--host-rank", "3", "x.py"], "invalid host rank"),
         (["missing.py"], "no such file"),
     ],
 )

@@ -24,7 +24,7 @@ def test_who_has_not_come_is_named_with_its_step():
     found = stuck(seen(waiting(5), HeartbeatReport("step 6", {BOTH: 4})), 30)
     assert found.ranks == (1,)
     assert "rank 0 has waited in AllReduce for 40 s" in found.text
-    assert "rank 1 did not come, it is at step 6" in found.text
+    assert "rank 1 has not arrived, it is at step 6" in found.text
 
 
 def test_a_long_meeting_to_which_all_came_is_no_problem():

@@ -1,4 +1,4 @@
-"""Parameters of distributions and bijectors: made into tensors and checked."""
+"""Parameters of distributions and bijectors: conversion to tensors, and checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Limit = Callable[[np.ndarray, str], None]
 
 
 def parameter_tensor(value: Any, dtype: DType) -> Any:
-    """A parameter as a tensor of `dtype`; a Parameter stays itself, None stays None."""
+    """Convert a parameter to a tensor of `dtype`; Parameters and None are unchanged."""
     if value is None or isinstance(value, Parameter):
         return value
     if isinstance(value, Tensor):
@@ -28,7 +28,7 @@ def parameter_tensor(value: Any, dtype: DType) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float, list, tuple, np.ndarray)):
         raise problem(
             TypeError,
-            f"a parameter does not make a tensor of {dtype}",
+            f"a parameter cannot be converted to a tensor of {dtype}",
             got=repr(value),
             expected="a number, a list, an array or a Tensor",
         )
@@ -36,7 +36,7 @@ def parameter_tensor(value: Any, dtype: DType) -> Any:
 
 
 def parameter_dtype(values: Iterable[Any], dtype: DType | None) -> DType:
-    """The float dtype to compute in: `dtype` if it is one, else float16 or float32."""
+    """The floating-point dtype for computation: `dtype`, else float16 or float32."""
     if dtype is not None and dtype.is_float:
         return dtype
     halves = [v for v in values if isinstance(v, Tensor) and v.dtype is dtypes.float16]
@@ -44,11 +44,11 @@ def parameter_dtype(values: Iterable[Any], dtype: DType | None) -> DType:
 
 
 def check_tensor(value: Any, name: str) -> Any:
-    """A tensor as it is; anything else is an error."""
+    """Check that a value is a tensor."""
     if not isinstance(value, Tensor):
         raise problem(
             TypeError,
-            f"{name}: is no Tensor",
+            f"{name}: must be a Tensor",
             got=repr(value),
             fix=f"wrap it: Tensor({value!r})",
         )
@@ -56,7 +56,7 @@ def check_tensor(value: Any, name: str) -> Any:
 
 
 def check_limit(limit: Limit, value: Any, title: str) -> None:
-    """Apply `limit` to the numbers of a tensor, if they are known already."""
+    """Apply `limit` to the values of a tensor, if they are already known."""
     if value is not None and not is_symbolic(value):
         limit(value.asnumpy(), title)
 
@@ -72,17 +72,17 @@ def not_negative(numbers: np.ndarray, title: str) -> None:
 
 
 def probability(numbers: np.ndarray, title: str) -> None:
-    """Strictly between 0 and 1."""
+    """Check values in the open interval (0, 1)."""
     if not ((numbers > 0) & (numbers < 1)).all():
         raise problem(ValueError, f"{title}: must lie between 0 and 1", got=str(numbers))
 
 
 def shares(numbers: np.ndarray, title: str) -> None:
-    """Probabilities that add up to 1 along the last axis."""
+    """Check probabilities that sum to 1 along the last axis."""
     if numbers.ndim < 1:
         raise problem(
             ValueError,
-            f"{title}: one number is no list of shares",
+            f"{title}: a scalar is not a list of probabilities",
             got=str(numbers),
             fix="give the probabilities of all classes",
         )
@@ -90,29 +90,29 @@ def shares(numbers: np.ndarray, title: str) -> None:
     if not np.allclose(numbers.astype(np.float64).sum(-1), 1, rtol=1e-3):
         raise problem(
             ValueError,
-            f"{title}: do not add up to 1",
+            f"{title}: must sum to 1",
             got=str(numbers),
             expected="sums of 1 along the last axis",
         )
 
 
 def common_shape(values: Iterable[Any], owner: str) -> Shape:
-    """The shape all tensors broadcast to."""
+    """The broadcast shape of all tensors."""
     return broadcast(*(v.shape for v in values), op=owner)
 
 
 def broadcast_all(values: list[Any], owner: str) -> list[Any]:
-    """All tensors in their common shape."""
+    """All tensors broadcast to their common shape."""
     shape = common_shape(values, owner)
     return [v if v.shape == shape else broadcast_to(v, shape) for v in values]
 
 
 def check_other_type(dist: Any, expected: str) -> None:
-    """The other distribution of `kl_loss` must be of the same type."""
+    """Check that the other distribution in `kl_loss` has the same type."""
     if dist != expected:
         raise problem(
             ValueError,
-            f"{expected}: can be compared with its own kind only",
+            f"{expected}: can only be compared with the same type",
             got=repr(dist),
             expected=repr(expected),
         )

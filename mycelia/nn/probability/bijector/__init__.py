@@ -1,4 +1,4 @@
-"""Invertible maps of numbers with the logarithms of their derivatives."""
+"""Bijectors: invertible transforms with log-determinants of their Jacobians."""
 
 from mycelia.nn.probability.bijector.bijector import Bijector as Bijector
 from mycelia.nn.probability.bijector.exp import Exp as Exp

@@ -1,4 +1,4 @@
-"""The bijector: an invertible map of numbers with the logarithm of its derivative."""
+"""The base class of bijectors: invertible transforms with log-Jacobians."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class Bijector(Cell):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the bijector was made with."""
+        """The arguments of the bijector."""
         return self._described
 
     @property
     def is_constant_jacobian(self) -> bool:
-        """Whether the derivative is the same everywhere."""
+        """Whether the Jacobian is constant."""
         return self._is_constant_jacobian
 
     @property
@@ -78,31 +78,31 @@ class Bijector(Cell):
         return broadcast(tuple(shape), self._batch_shape, op=self.name)
 
     def cast_param_by_value(self, value: Any, para: Any) -> Any:
-        """A parameter in the dtype of the value."""
+        """A parameter cast to the dtype of the value."""
         return para if para.dtype is value.dtype else cast(para, value.dtype)
 
     def forward(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """y = f(x)."""
+        """The forward transform y = f(x)."""
         return self._run("_forward", value, args, kwargs)
 
     def inverse(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The x with f(x) = y."""
+        """The inverse transform: x with f(x) = y."""
         return self._run("_inverse", value, args, kwargs)
 
     def forward_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of |f'(x)|."""
+        """The log-Jacobian log |f'(x)|."""
         return self._run("_forward_log_jacobian", value, args, kwargs)
 
     def inverse_log_jacobian(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the absolute derivative of the inverse at y."""
+        """The log-Jacobian of the inverse at y."""
         return self._run("_inverse_log_jacobian", value, args, kwargs)
 
     def direction(self) -> Any:
-        """The sign of f', or None for maps that always increase."""
+        """The sign of f'; None for increasing transforms."""
         return None
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call the method of this name."""
+        """Call a method by name."""
         return getattr(self, name)(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -123,25 +123,25 @@ class Bijector(Cell):
         )
 
     def _check_value(self, value: Any, name: str) -> Any:
-        """The value, if it is a float tensor."""
+        """Check that a value is a floating-point tensor."""
         if not check_tensor(value, name).dtype.is_float:
             raise problem(
                 TypeError,
-                f"{name}: not a tensor of floats",
+                f"{name}: the value must be a floating-point tensor",
                 got=str(value.dtype),
                 fix="cast it: value.astype(mycelia.float32)",
             )
         return value
 
     def _add_parameter(self, value: Any, name: str) -> Any:
-        """A parameter as a float tensor; all parameters have one dtype and broadcast."""
+        """A parameter as a floating-point tensor; parameters must share a dtype and broadcast."""
         dtype = value.dtype if isinstance(value, Tensor) else _written_dtype(self.name, name, value)
         if not dtype.is_float:
             raise wrong_type(self.name, f"dtype of {name}", dtype, "a float type")
         if self.common_dtype not in (None, dtype):
             raise problem(
                 TypeError,
-                f"{self.name}: {name} has another dtype than the other parameters",
+                f"{self.name}: the dtype of {name} differs from the other parameters",
                 got=str(dtype),
                 expected=str(self.common_dtype),
             )
@@ -160,12 +160,12 @@ class Bijector(Cell):
 
 
 def described(name: str, **values: Any) -> dict[str, Any]:
-    """What `parameters` shows of a bijector made with these values."""
+    """The `parameters` property of a bijector with these values."""
     return {**values, "name": name, "param_dict": values}
 
 
 def _written_dtype(owner: str, name: str, value: Any) -> DType:
-    """The dtype numbers are meant in: floats are float32, whole numbers are refused."""
+    """The dtype of Python numbers: floats are float32, ints are rejected."""
     if value is None:
         raise problem(TypeError, f"{owner}: {name} is None", expected="numbers")
     found = Tensor(value).dtype if isinstance(value, (int, float, list, tuple)) else None

@@ -1,4 +1,4 @@
-"""y = exp(x)."""
+"""The exponential bijector, y = exp(x)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""y = exp(-exp(-(x - loc) / scale))."""
+"""The Gumbel CDF bijector, y = exp(-exp(-(x - loc) / scale))."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia.ops.elementwise.exponential import exp, log
 
 
 class GumbelCDF(Bijector):
-    """y = exp(-exp(-(x - loc) / scale)): from Gumbel to uniform numbers."""
+    """y = exp(-exp(-(x - loc) / scale)): maps Gumbel to uniform variables."""
 
     def __init__(self, loc: Any = 0.0, scale: Any = 1.0, name: str = "GumbelCDF") -> None:
         super().__init__(name=name, param=described(name, loc=loc, scale=scale))

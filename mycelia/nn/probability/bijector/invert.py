@@ -1,4 +1,4 @@
-"""A bijector the other way round."""
+"""The Invert bijector: swaps the forward and inverse transforms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.nn.probability.bijector.bijector import Bijector
 
 
 class Invert(Bijector):
-    """Forward is the inverse of the given bijector, and inverse is its forward."""
+    """Inverts a bijector: forward is its inverse, and inverse is its forward."""
 
     def __init__(self, bijector: Bijector, name: str = "") -> None:
         check_instance("Invert", "bijector", bijector, Bijector)

@@ -1,4 +1,4 @@
-"""y = (1 + x * c) ** (1 / c)."""
+"""The power transform bijector, y = (1 + x * c) ** (1 / c)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycelia.ops.shapes.creation import ones_like
 
 
 class PowerTransform(Bijector):
-    """y = (1 + x * power) ** (1 / power), and exp(x) where the power is 0."""
+    """y = (1 + x * power) ** (1 / power), and exp(x) for power 0."""
 
     def __init__(self, power: Any = 0.0, name: str = "PowerTransform") -> None:
         super().__init__(name=name, param=described(name, power=power))
@@ -39,7 +39,7 @@ class PowerTransform(Bijector):
         return (self.cast_param_by_value(y, self._power) - 1.0) * log(y)
 
     def _power_of(self, value: Any) -> tuple[Any, Any]:
-        """The power with 1 in the place of 0, and where it was 0."""
+        """The power with zeros replaced by 1, and the mask of zeros."""
         power = self.cast_param_by_value(value, self._power)
         zero = power == 0.0
         return where(zero, ones_like(power), power), zero

@@ -1,4 +1,4 @@
-"""y = x * scale + shift."""
+"""The affine bijector, y = x * scale + shift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""y = log(1 + exp(k * x)) / k."""
+"""The softplus bijector, y = log(1 + exp(k * x)) / k."""
 
 from __future__ import annotations
 

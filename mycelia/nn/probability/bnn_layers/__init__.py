@@ -1,4 +1,4 @@
-"""Bayesian layers: weights with learned distributions."""
+"""Bayesian layers: layers with learned weight distributions."""
 
 from mycelia.nn.probability.bnn_layers.bnn_cell_wrapper import WithBNNLossCell as WithBNNLossCell
 from mycelia.nn.probability.bnn_layers.conv_variational import ConvReparam as ConvReparam

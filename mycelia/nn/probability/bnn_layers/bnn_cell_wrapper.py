@@ -1,4 +1,4 @@
-"""The loss of a network with Bayesian layers."""
+"""The loss of a network with Bayesian layers: the loss and the KL divergence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycelia.nn.cell import Cell
 
 
 class WithBNNLossCell(Cell):
-    """dnn_factor * the loss + bnn_factor * the divergences of all Bayesian layers."""
+    """dnn_factor * loss + bnn_factor * the KL divergences of all Bayesian layers."""
 
     def __init__(
         self, backbone: Cell, loss_fn: Any, dnn_factor: float = 1, bnn_factor: float = 1
@@ -34,6 +34,6 @@ class WithBNNLossCell(Cell):
 
 
 def _bayesian(network: Cell) -> list[Any]:
-    """The layers below that have a divergence, users' own included."""
+    """The sub-cells that have a KL divergence, including custom ones."""
     found = [cell for _, cell in network.cells_and_names()]
     return [c for c in found if hasattr(c, "compute_kl_loss")]

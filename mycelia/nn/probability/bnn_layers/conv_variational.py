@@ -1,4 +1,4 @@
-"""A convolution with learned distributions in the place of weights."""
+"""A Bayesian convolution: learned distributions instead of weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycelia.ops.convolution.convolution import Conv2D
 
 
 class ConvReparam(Variational):
-    """A convolution over images whose kernel is drawn from its posterior at each call."""
+    """A convolution over images whose kernel is sampled from its posterior at each call."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class ConvReparam(Variational):
         if in_channels % group or out_channels % group:
             raise problem(
                 ValueError,
-                f"{owner}: the channels do not divide into groups",
+                f"{owner}: in_channels and out_channels must be divisible by group",
                 got=f"group {group}, in_channels {in_channels}, out_channels {out_channels}",
             )
         self._set_distributions(

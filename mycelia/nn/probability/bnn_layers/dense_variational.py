@@ -1,4 +1,4 @@
-"""Fully connected layers with learned distributions in the place of weights."""
+"""Bayesian fully connected layers: learned distributions instead of weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class _DenseVariational(Variational):
-    """The part both dense layers share: all but how the weight is applied."""
+    """The base of Bayesian dense layers."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class _DenseVariational(Variational):
 
 
 class DenseReparam(_DenseVariational):
-    """x W^T + b with W and b drawn from their posteriors (Kingma and Welling, 2013)."""
+    """x W^T + b with W and b sampled from their posteriors (Kingma and Welling, 2013)."""
 
     def _apply_variational_weight(self, inputs: Any) -> Any:
         return self.matmul(inputs, self.weight_posterior("sample"))

@@ -1,4 +1,4 @@
-"""Distributions of weights: what is believed before training, and what is learned."""
+"""Weight distributions: priors, and learned posteriors."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from mycelia.tensor.parameter import Parameter
 
 
 class NormalPrior(Cell):
-    """A fixed normal distribution for all weights of a layer."""
+    """A fixed normal prior for all weights of a layer."""
 
     def __init__(self, dtype: DType = dtypes.float32, mean: Any = 0, std: Any = 0.1) -> None:
         super().__init__()
         self.normal = Normal(mean, std, dtype=dtype)
 
     def construct(self, *inputs: Any) -> Any:
-        """Ask the distribution: `prior("log_prob", value)`."""
+        """Query the distribution: `prior("log_prob", value)`."""
         return self.normal(*inputs)
 
 
@@ -67,7 +67,7 @@ class NormalPosterior(Cell):
         self.normal = Normal()
 
     def construct(self, *inputs: Any) -> Any:
-        """Ask the distribution with the learned parameters: `posterior("sample")`."""
+        """Query the distribution with the learned parameters: `posterior("sample")`."""
         what, *rest = inputs
         if what == "get_dist_type":
             return self.normal.get_dist_type()
@@ -78,7 +78,7 @@ class NormalPosterior(Cell):
 
 
 def normal_post_fn(name: str, shape: Any) -> NormalPosterior:
-    """The posterior of a layer's weights if none is given."""
+    """The default posterior of a layer's weights."""
     return NormalPosterior(name=name, shape=shape)
 
 

@@ -1,4 +1,4 @@
-"""What Bayesian layers share: priors and posteriors of the weight and the bias."""
+"""The base of Bayesian layers: priors and posteriors of weight and bias."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.ops.reduction.reduction import sum as total
 
 
 class Variational(Cell):
-    """A layer whose weight and bias are drawn anew from their posteriors at each call."""
+    """A layer whose weight and bias are sampled from their posteriors at each call."""
 
     def _set_distributions(
         self,
@@ -38,7 +38,7 @@ class Variational(Cell):
             self.bias_add = BiasAdd.of()
 
     def apply_variational_bias(self, inputs: Any) -> Any:
-        """The inputs plus a bias drawn from its posterior."""
+        """Add a bias sampled from its posterior."""
         return self.bias_add(inputs, self.bias_posterior("sample"))
 
     def compute_kl_loss(self) -> Any:
@@ -63,11 +63,11 @@ class Variational(Cell):
 
 
 def _prior(owner: str, argument: str, prior: Any) -> Cell:
-    """A prior given as a Cell, or as a class or function that makes one."""
+    """A prior from a Cell, or from a class or function that creates one."""
     if isinstance(prior, Cell):
         return prior
     if not callable(prior):
-        raise wrong_type(owner, argument, prior, "a Cell or a function that gives one")
+        raise wrong_type(owner, argument, prior, "a Cell or a function that returns one")
     return check_instance(owner, argument, prior(), Cell)
 
 

@@ -1,4 +1,4 @@
-"""Probability distributions: densities, moments, divergences and samples."""
+"""Probability distributions: densities, moments, divergences, and samples."""
 
 from mycelia.nn.probability.distribution.bernoulli import Bernoulli as Bernoulli
 from mycelia.nn.probability.distribution.beta import Beta as Beta

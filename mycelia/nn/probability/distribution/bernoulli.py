@@ -15,7 +15,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class Bernoulli(Family):
-    """1 with probability `probs`, else 0."""
+    """Bernoulli distribution: 1 with probability `probs`, else 0."""
 
     whole = True
     arguments = ("probs1",)
@@ -38,7 +38,7 @@ class Bernoulli(Family):
         return self._check_param_type(probs1)
 
     def _mode(self, probs1: Any = None) -> Any:
-        """1 where it is the likelier one, else 0."""
+        """1 if it is more likely, else 0."""
         return cast(self._check_param_type(probs1) > 0.5, self.dtype)
 
     def _var(self, probs1: Any = None) -> Any:

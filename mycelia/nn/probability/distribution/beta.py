@@ -21,7 +21,7 @@ from mycelia.ops.shapes.reshape import reshape
 
 
 class Beta(Family):
-    """Numbers between 0 and 1, drawn to 1 by `concentration1` and to 0 by `concentration0`."""
+    """Beta distribution with shape parameters `concentration1` and `concentration0`."""
 
     arguments = ("concentration1", "concentration0")
     limits = {
@@ -59,7 +59,7 @@ class Beta(Family):
         return one * zero / (square(total) * (total + 1.0))
 
     def _mode(self, concentration1: Any = None, concentration0: Any = None) -> Any:
-        """Not a number where the density has no maximum."""
+        """The mode; nan where the density has no maximum."""
         one, zero = self._check_param_type(concentration1, concentration0)
         found = (one - 1.0) / (one + zero - 2.0)
         return where(logical_and(one > 1.0, zero > 1.0), found, full_like(found, math.nan))

@@ -25,7 +25,7 @@ from mycelia.ops.shapes.reshape import broadcast_to, cast, expand_dims, squeeze
 
 
 class Categorical(Family):
-    """The numbers 0 to k - 1; the last axis of `probs` says how likely each one is."""
+    """Categorical distribution over 0 to k - 1; `probs` has probabilities on its last axis."""
 
     whole = True
     arguments = ("probs",)
@@ -45,7 +45,7 @@ class Categorical(Family):
         return self._probs_value
 
     def _mean(self, probs: Any = None) -> Any:
-        """The mean with one axis of size 1 in the place of the classes."""
+        """The mean, with an axis of size 1 instead of the classes."""
         probs = self._check_param_type(probs)
         return total(probs * _classes(probs), -1, True)
 
@@ -53,7 +53,7 @@ class Categorical(Family):
         return cast(argmax(self._check_param_type(probs), -1), self.dtype)
 
     def _var(self, probs: Any = None) -> Any:
-        """The variance with one axis of size 1 in the place of the classes."""
+        """The variance, with an axis of size 1 instead of the classes."""
         probs = self._check_param_type(probs)
         distance = _classes(probs) - self._mean(probs)
         return total(probs * square(distance), -1, True)
@@ -68,7 +68,7 @@ class Categorical(Family):
         return total(xlogy(probs, probs) - xlogy(probs, probs_b), -1)
 
     def _log_prob(self, value: Any, probs: Any = None) -> Any:
-        """Not a number for values that are no class."""
+        """The log-probability; nan for values that are not classes."""
         found, outside = self._at(value, log(self._check_param_type(probs)))
         return where(outside, full_like(found, math.nan), found)
 
@@ -87,7 +87,7 @@ class Categorical(Family):
         return total(cast(expand_dims(drawn, -1) >= bounds, self.dtype), -1).astype(self.dtype)
 
     def _at(self, value: Any, table: Any) -> tuple[Any, Any]:
-        """The table's numbers for the classes in `value`, and where there is no such class."""
+        """The table entries for the classes in `value`, and a mask of invalid classes."""
         value = self._value(value)
         count = table.shape[-1]
         batch = broadcast(value.shape, table.shape[:-1], op=self.name)

@@ -16,7 +16,7 @@ from mycelia.ops.elementwise.trigonometry import atan, tan
 
 
 class Cauchy(Family):
-    """The Cauchy distribution of a location and a scale; it has no mean and no variance."""
+    """Cauchy distribution with location and scale; it has no mean and no variance."""
 
     arguments = ("loc", "scale")
     labels = {"loc": "location"}

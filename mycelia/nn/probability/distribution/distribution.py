@@ -1,4 +1,4 @@
-"""Distributions: the questions one can ask, and how answers follow from each other."""
+"""The base class of distributions: their queries, and how these derive from each other."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ class Distribution(Cell):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the distribution was made with."""
+        """The arguments of the distribution."""
         return self._described
 
     @property
     def is_scalar_batch(self) -> bool:
-        """Whether the parameters are single numbers (or not given)."""
+        """Whether the parameters are scalars (or not given)."""
         return self._is_scalar_batch
 
     @property
     def batch_shape(self) -> Shape | None:
-        """The common shape of the parameters; None if they are not all given."""
+        """The broadcast shape of the parameters; None if they are not all given."""
         return self._batch_shape
 
     @property
@@ -87,46 +87,46 @@ class Distribution(Cell):
     # ---- densities and cumulative probabilities ---------------------------------------------
 
     def log_prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the density at the value."""
+        """Log-density at the value."""
         return self._probability("log_prob", DENSITY, value, args, kwargs)
 
     def prob(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The density at the value."""
+        """Density at the value."""
         return self._probability("prob", DENSITY, value, args, kwargs)
 
     def cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of numbers up to the value."""
+        """Cumulative distribution function."""
         return self._probability("cdf", CUMULATIVE, value, args, kwargs)
 
     def log_cdf(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the probability of numbers up to the value."""
+        """Logarithm of the cumulative distribution function."""
         return self._probability("log_cdf", CUMULATIVE, value, args, kwargs)
 
     def survival_function(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of numbers above the value."""
+        """Survival function: the probability of larger values."""
         return self._probability("survival_function", CUMULATIVE, value, args, kwargs)
 
     def log_survival(self, value: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of the probability of numbers above the value."""
+        """Logarithm of the survival function."""
         return self._probability("log_survival", CUMULATIVE, value, args, kwargs)
 
-    # ---- numbers that describe the distribution ---------------------------------------------
+    # ---- statistics -------------------------------------------------------------------------
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
         return self._run("mean", args, kwargs)
 
     def mode(self, *args: Any, **kwargs: Any) -> Any:
-        """The most likely value."""
+        """Mode: the most likely value."""
         return self._run("mode", args, kwargs)
 
     def sd(self, *args: Any, **kwargs: Any) -> Any:
-        """The standard deviation."""
+        """Standard deviation."""
         if not hasattr(self, "_sd") and hasattr(self, "_var"):
             return sqrt(self._run("var", args, kwargs))
         return self._run("sd", args, kwargs)
 
     def var(self, *args: Any, **kwargs: Any) -> Any:
-        """The variance."""
+        """Variance."""
         if not hasattr(self, "_var") and hasattr(self, "_sd"):
             return square(self._run("sd", args, kwargs))
         return self._run("var", args, kwargs)
@@ -135,11 +135,11 @@ class Distribution(Cell):
         return self._run("entropy", args, kwargs)
 
     def kl_loss(self, dist: str, *args: Any, **kwargs: Any) -> Any:
-        """KL(self || other), the other given by its type's name and its parameters."""
+        """KL(self || other), with the other distribution's type name and parameters."""
         return self._run("kl_loss", (dist, *args), kwargs)
 
     def cross_entropy(self, dist: str, *args: Any, **kwargs: Any) -> Any:
-        """The entropy plus KL(self || other)."""
+        """Cross entropy: the entropy plus KL(self || other)."""
         if hasattr(self, "_cross_entropy") or not hasattr(self, "_kl_loss"):
             return self._run("cross_entropy", (dist, *args), kwargs)
         own = args[len(self.parameter_names) :]
@@ -147,29 +147,29 @@ class Distribution(Cell):
         return self.entropy(*own, **named) + self.kl_loss(dist, *args, **kwargs)
 
     def sample(self, *args: Any, **kwargs: Any) -> Any:
-        """Numbers of the shape given first, followed by the batch shape."""
+        """Samples of the given shape followed by the batch shape."""
         return self._run("sample", args, kwargs)
 
     def get_dist_args(self, *args: Any, **kwargs: Any) -> Any:
-        """The parameters, given ones in the place of those it was made with."""
+        """The parameters, with given ones instead of the defaults."""
         return self._run("get_dist_args", args, kwargs)
 
     def get_dist_type(self) -> Any:
-        """The type's name, as `kl_loss` and `cross_entropy` take it."""
+        """The type name, for `kl_loss` and `cross_entropy`."""
         return self._run("get_dist_type", (), {})
 
     def construct(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call the method of this name."""
+        """Call a method by name."""
         return getattr(self, name)(*args, **kwargs)
 
     def transformed_by(self, bijector: Bijector, **kwargs: Any) -> TransformedDistribution:
-        """The distribution of `bijector.forward` of this one's numbers."""
+        """The distribution of this one's samples after `bijector.forward`."""
         return TransformedDistribution(bijector, self, **kwargs)
 
     # ---- for subclasses ---------------------------------------------------------------------
 
     def _add_parameter(self, value: Any, name: str) -> Any:
-        """A parameter as a tensor (or None), remembered as the default of its name."""
+        """Convert a parameter to a tensor (or None), and store it as the default."""
         tensor = parameter_tensor(value, self.parameter_type)
         self.default_parameters.append(tensor)
         self.parameter_names.append(name)
@@ -181,12 +181,12 @@ class Distribution(Cell):
         return tensor
 
     def _check_param_type(self, *args: Any) -> Any:
-        """The parameters to compute with, in their common shape; one alone is not in a list."""
+        """The parameters in their broadcast shape; a single one is not in a list."""
         found = broadcast_all(self._chosen(args), self.name)
         return found[0] if len(found) == 1 else found
 
     def _chosen(self, args: tuple[Any, ...]) -> list[Any]:
-        """The given parameters, or the own ones where they are None."""
+        """The given parameters, or the defaults where they are None."""
         pairs = zip(args, self.parameter_names, self.default_parameters)
         return [self._one(given, name, own) for given, name, own in pairs]
 
@@ -195,8 +195,8 @@ class Distribution(Cell):
         if value is None:
             raise problem(
                 TypeError,
-                f"{self.name}: {name} is known neither from the start nor from this call",
-                fix=f"give {name} to {self.name}, or to the method",
+                f"{self.name}: {name} is not specified",
+                fix=f"pass {name} to {self.name}, or to the method",
             )
         return self._as_number(value)
 
@@ -207,15 +207,15 @@ class Distribution(Cell):
         return value if value.dtype is self.parameter_type else cast(value, self.parameter_type)
 
     def _value(self, value: Any, name: str = "value") -> Any:
-        """A tensor users gave, in the dtype of the parameters."""
+        """A user's tensor in the dtype of the parameters."""
         return self._as_number(self._check_value(value, name))
 
-    # ---- from questions to hooks ------------------------------------------------------------
+    # ---- dispatch from queries to hooks -----------------------------------------------------
 
     def _probability(
         self, what: str, forms: dict[str, LikelihoodForm], value: Any, args: Any, kwargs: Any
     ) -> Any:
-        """The hook itself, or another form of the same probability: rather not its complement."""
+        """The hook itself, or an equivalent one, preferably not the complement."""
         wanted = forms["_" + what]
         hooks = sorted(
             (hook for hook in forms if hasattr(self, hook)),
@@ -233,7 +233,7 @@ class Distribution(Cell):
         return call_user_function(hook, *args, **kwargs)
 
     def _not_implemented(self, what: str) -> NotImplementedError:
-        return problem(NotImplementedError, f"{self.name}: has no {what}")
+        return problem(NotImplementedError, f"{self.name}: {what} is not available")
 
 
 class TransformedDistribution(Distribution):
@@ -291,7 +291,7 @@ class TransformedDistribution(Distribution):
         return self._below("log_survival", "log_cdf", value, args, kwargs)
 
     def _below(self, rising: str, falling: str, value: Any, args: Any, kwargs: Any) -> Any:
-        """What `rising` says of the inner number, or `falling` where the bijector decreases."""
+        """`rising` of the inner distribution, or `falling` where the bijector decreases."""
         inner = self._bijector.inverse(self._value(value))
         found = getattr(self._distribution, rising)(inner, *args, **kwargs)
         direction = self._bijector.direction()
@@ -302,7 +302,7 @@ class TransformedDistribution(Distribution):
         )
 
     def _sample(self, *args: Any, **kwargs: Any) -> Any:
-        """Independent numbers for each element of the bijector's batch, too."""
+        """Independent samples, also for each element of the bijector's batch."""
         shape = args[0] if args else kwargs.pop("shape", ())
         given = self._distribution.get_dist_args(*args[1:], **kwargs)
         parameters = self._distribution._chosen(given)
@@ -315,7 +315,7 @@ class TransformedDistribution(Distribution):
         if not self.is_linear_transformation:
             raise problem(
                 ValueError,
-                f"{self.name}: the mean does not pass through a curved bijector",
+                f"{self.name}: no mean for a bijector that is not affine",
                 fix="estimate it from samples",
             )
         return self._bijector.forward(self._distribution.mean(*args, **kwargs))

@@ -16,7 +16,7 @@ from mycelia.ops.shapes.creation import full_like, zeros_like
 
 
 class Exponential(Family):
-    """Waiting times of events that come at a constant rate."""
+    """Exponential distribution: waiting times of events with a constant rate."""
 
     arguments = ("rate",)
     limits = {"rate": (positive, "rate")}

@@ -1,4 +1,4 @@
-"""Families of distributions: given by named parameters, which may come later."""
+"""Parametric families of distributions, with parameters given at creation or at each call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycelia.ops.elementwise.arithmetic import maximum
 from mycelia.ops.random.distributions import StandardNormal, UniformReal
 from mycelia.ops.shapes.reshape import cast
 
-SMALLEST = 1.1754944e-38  # the smallest normal float32: uniform numbers above 0 start here
+SMALLEST = 1.1754944e-38  # the smallest normal float32: lower bound of uniform samples above 0
 
 
 class Family(Distribution):
@@ -30,7 +30,7 @@ class Family(Distribution):
     whole: ClassVar[bool] = False  # samples may be integers
 
     def _begin(self, seed: int | None, dtype: DType, name: str, **values: Any) -> None:
-        """Check and keep the parameters: the body of the subclasses' `__init__`."""
+        """Check and store the parameters: the body of the subclasses' `__init__`."""
         kind = as_dtype(dtype)
         if not (kind.is_float or (self.whole and kind.is_integer)):
             expected = "an int or float type" if self.whole else "a float type"
@@ -41,9 +41,9 @@ class Family(Distribution):
             if parameter in self.not_single and isinstance(value, (int, float)):
                 raise problem(
                     TypeError,
-                    f"{self.name}: {parameter} is a single number",
+                    f"{self.name}: {parameter} is a scalar",
                     got=repr(value),
-                    fix=f"give a list: [{value}]",
+                    fix=f"pass a list: [{value}]",
                 )
             tensor = self._add_parameter(value, parameter)
             setattr(self, f"_{parameter}_value", tensor)
@@ -65,18 +65,18 @@ class Family(Distribution):
         return tuple(found)
 
     def _check_other(self, dist: Any, *parameters: Any) -> list[Any]:
-        """The parameters of the other distribution of `kl_loss`, which must be of this type."""
+        """The parameters of the other distribution in `kl_loss`, which must be of this type."""
         check_other_type(dist, type(self).__name__)
         names = [f"{name}_b" for name in self.parameter_names]
         return [self._value(value, name) for value, name in zip(parameters, names)]
 
-    # ---- random numbers ---------------------------------------------------------------------
+    # ---- sampling ---------------------------------------------------------------------------
 
     def _sample_shape(self, shape: Any, *parameters: Any) -> Shape:
-        """The shape asked for, followed by that of the parameters."""
+        """The requested shape, followed by that of the parameters."""
         if not isinstance(shape, tuple):
             raise problem(
-                TypeError, f"{self.name}: the shape is no tuple", got=repr(shape), fix="(n,)"
+                TypeError, f"{self.name}: the shape must be a tuple", got=repr(shape), fix="(n,)"
             )
         return (*shape, *broadcast(*(p.shape for p in parameters), op=self.name))
 
@@ -84,11 +84,11 @@ class Family(Distribution):
         return self._as_number(StandardNormal.of(self.seed)(shape))
 
     def _uniform(self, shape: Shape) -> Any:
-        """Numbers from 0 (included) to 1 (excluded)."""
+        """Uniform samples from [0, 1)."""
         return UniformReal.of(self.seed)(shape)
 
     def _open_uniform(self, shape: Shape) -> Any:
-        """Numbers from 0 to 1, without both ends."""
+        """Uniform samples from (0, 1)."""
         return maximum(self._uniform(shape), SMALLEST)
 
     def _as_sample(self, drawn: Any) -> Any:

@@ -19,7 +19,7 @@ from mycelia.ops.shapes.creation import full_like, zeros_like
 
 
 class Gamma(Family):
-    """The gamma distribution of a concentration (its form) and a rate."""
+    """Gamma distribution with concentration (shape parameter) and rate."""
 
     arguments = ("concentration", "rate")
     limits = {"concentration": (positive, "concentration"), "rate": (positive, "rate")}
@@ -56,7 +56,7 @@ class Gamma(Family):
         return sqrt(concentration) / rate
 
     def _mode(self, concentration: Any = None, rate: Any = None) -> Any:
-        """Not a number where the density has no maximum."""
+        """The mode; nan where the density has no maximum."""
         concentration, rate = self._check_param_type(concentration, rate)
         found = (concentration - 1.0) / rate
         return where(concentration > 1.0, found, full_like(found, math.nan))

@@ -18,7 +18,7 @@ from mycelia.ops.shapes.reshape import cast
 
 
 class Geometric(Family):
-    """How many trials fail before the first success, each with probability `probs`."""
+    """Geometric distribution: failures before the first success with probability `probs`."""
 
     whole = True
     arguments = ("probs1",)

@@ -22,7 +22,7 @@ from mycelia.ops.elementwise.special import lgamma
 
 
 class Gumbel(TransformedDistribution):
-    """Largest values of many numbers: the Gumbel distribution of a location and a scale."""
+    """Gumbel distribution with location and scale: maxima of many values."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from mycelia.ops.shapes.creation import full_like
 
 
 class HalfNormal(Family):
-    """Numbers from `mean` upwards, whose distances are those of a normal distribution of `sd`."""
+    """Half-normal distribution: `mean` plus the absolute value of a normal variable of `sd`."""
 
     arguments = ("mean", "sd")
     limits = {"sd": (positive, "Standard deviation")}
@@ -59,7 +59,7 @@ class HalfNormal(Family):
         return erfc(self._above(value, mean, sd))
 
     def _kl_loss(self, dist: str, mean_b: Any, sd_b: Any, mean: Any = None, sd: Any = None) -> Any:
-        """Infinite where numbers of this one lie below the other's mean."""
+        """KL divergence; infinite if this distribution extends below the other's mean."""
         mean_b, sd_b = self._check_other(dist, mean_b, sd_b)
         mean, sd = self._check_param_type(mean, sd)
         shift = mean - mean_b

@@ -71,6 +71,6 @@ class Laplace(Family):
 
 
 def _below(z: Any) -> Any:
-    """The probability below z for mean 0 and scale 1."""
+    """The CDF at z for mean 0 and scale 1."""
     tail = 0.5 * exp(-absolute(z))
     return where(z < 0.0, tail, 0.5 - 0.5 * expm1(-absolute(z)))

@@ -1,4 +1,4 @@
-"""Probabilities in four forms: p, log p, 1 - p and log(1 - p)."""
+"""Conversions between the four forms of a probability: p, log p, 1 - p, and log(1 - p)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycelia.ops.elementwise.exponential import exp, expm1, log, log1p
 
 @dataclass(frozen=True)
 class LikelihoodForm:
-    """How a probability is written: its complement or itself, its logarithm or not."""
+    """The form of a probability: complemented or not, logarithmic or not."""
 
     complement: bool
     logarithm: bool
@@ -26,7 +26,7 @@ CUMULATIVE = {
 
 
 def rewritten(value: Any, given: LikelihoodForm, wanted: LikelihoodForm) -> Any:
-    """A probability in another form."""
+    """Convert a probability to another form."""
     if given.complement is wanted.complement:
         if given.logarithm is wanted.logarithm:
             return value

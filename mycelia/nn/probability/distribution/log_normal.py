@@ -18,7 +18,7 @@ from mycelia.ops.shapes.creation import full_like, ones_like
 
 
 class LogNormal(TransformedDistribution):
-    """Numbers whose logarithms are normal, with mean `loc` and standard deviation `scale`."""
+    """Log-normal distribution: the logarithm is normal with mean `loc` and deviation `scale`."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class LogNormal(TransformedDistribution):
         return exp(self.distribution.sample(shape, *parameters))
 
     def _inside(self, hook: str, outside: float, value: Any, loc: Any, scale: Any) -> Any:
-        """What the hook of the transformed distribution says of positive numbers."""
+        """The transformed distribution's hook for positive values."""
         value = self._value(value)
         parameters = self._check_param_type(loc, scale)
         real = value > 0.0

@@ -14,7 +14,7 @@ from mycelia.ops.elementwise.exponential import log, log1p
 
 
 class Logistic(Family):
-    """The logistic distribution of a location and a scale."""
+    """Logistic distribution with location and scale."""
 
     arguments = ("loc", "scale")
     labels = {"loc": "location"}

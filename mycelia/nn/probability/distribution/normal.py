@@ -17,7 +17,7 @@ HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 class Normal(Family):
-    """The normal distribution of a mean and a standard deviation."""
+    """Normal distribution with mean and standard deviation."""
 
     arguments = ("mean", "sd")
     labels = {"sd": "standard deviation"}

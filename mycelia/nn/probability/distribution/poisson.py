@@ -19,7 +19,7 @@ from mycelia.ops.shapes.creation import full_like, zeros_like
 
 
 class Poisson(Family):
-    """How many events happen in a time in which `rate` are expected."""
+    """Poisson distribution: event counts with the expected count `rate`."""
 
     whole = True
     arguments = ("rate",)

@@ -18,7 +18,7 @@ from mycelia.ops.shapes.creation import full_like
 
 
 class StudentT(Family):
-    """Student's t with `df` degrees of freedom, moved by `mean` and scaled by `sd`."""
+    """Student's t distribution with `df` degrees of freedom, shifted by `mean`, scaled by `sd`."""
 
     arguments = ("df", "mean", "sd")
     limits = {"sd": (positive, "Standard deviation"), "df": (positive, "Degrees of freedom")}
@@ -35,7 +35,7 @@ class StudentT(Family):
         self._begin(seed, dtype, name, df=df, mean=mean, sd=sd)
 
     def _mean(self, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
-        """Not a number for one degree of freedom or less."""
+        """The mean; nan for at most one degree of freedom."""
         df, mean, sd = self._check_param_type(df, mean, sd)
         return where(df > 1.0, mean, full_like(mean, math.nan))
 
@@ -43,7 +43,7 @@ class StudentT(Family):
         return self._check_param_type(df, mean, sd)[1]
 
     def _var(self, df: Any = None, mean: Any = None, sd: Any = None) -> Any:
-        """Infinite for two degrees of freedom or less, not a number for one or less."""
+        """The variance; infinite for at most two degrees of freedom, nan for at most one."""
         df, mean, sd = self._check_param_type(df, mean, sd)
         above = where(df > 2.0, df, full_like(df, 3.0))
         found = square(sd) * above / (above - 2.0)
@@ -69,6 +69,6 @@ class StudentT(Family):
 
 
 def _log_norm(df: Any, sd: Any) -> Any:
-    """The logarithm of what the density is divided by."""
+    """The logarithm of the normalizing constant."""
     forms = lgamma(0.5 * df) - lgamma(0.5 * (df + 1.0))
     return forms + 0.5 * log(df * math.pi) + log(sd)

@@ -18,7 +18,7 @@ from mycelia.ops.shapes.creation import full_like, zeros_like
 
 
 class Uniform(Family):
-    """Numbers from `low` to `high`, all equally likely."""
+    """Uniform distribution from `low` to `high`."""
 
     arguments = ("low", "high")
 
@@ -69,7 +69,7 @@ class Uniform(Family):
     def _kl_loss(
         self, dist: str, low_b: Any, high_b: Any, low: Any = None, high: Any = None
     ) -> Any:
-        """Infinite where this one reaches beyond the other."""
+        """KL divergence; infinite if this distribution extends beyond the other."""
         low_b, high_b = self._check_other(dist, low_b, high_b)
         low, high = self._check_param_type(low, high)
         found = log((high_b - low_b) / (high - low))
@@ -83,4 +83,4 @@ class Uniform(Family):
 
 def _wide(numbers: Any, title: str) -> None:
     if not (numbers > 0).all():
-        raise problem(ValueError, "Uniform: low is not below high", got=f"high - low = {numbers}")
+        raise problem(ValueError, "Uniform: low must be below high", got=f"high - low = {numbers}")

@@ -1,4 +1,4 @@
-"""Variational autoencoders (Kingma and Welling, 2013), plain and with class labels."""
+"""Variational autoencoders (Kingma and Welling, 2013), plain and class-conditional."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class VAE(Cell):
         return self._through(x)
 
     def generate_sample(self, generate_nums: int, shape: Any) -> Any:
-        """New data: `generate_nums` decoded codes from the standard normal, in `shape`."""
+        """New samples: `generate_nums` decoded codes from the standard normal, in `shape`."""
         count = check_positive_int(type(self).__name__, "generate_nums", generate_nums)
         return self._generate(count, shape)
 
     def reconstruct_sample(self, x: Any) -> Any:
-        """The reconstruction of x from a code drawn for it."""
+        """The reconstruction of x from a sampled code."""
         return self._through(x)[0]
 
     def _generate(self, count: int, shape: Any, *beside: Any) -> Any:
@@ -68,7 +68,7 @@ class VAE(Cell):
 
 
 class ConditionalVAE(VAE):
-    """A variational autoencoder that is also told the class of each input (Sohn et al., 2015)."""
+    """A conditional variational autoencoder, which also sees the class (Sohn et al., 2015)."""
 
     def __init__(
         self, encoder: Cell, decoder: Cell, hidden_size: int, latent_size: int, num_classes: int
@@ -81,12 +81,12 @@ class ConditionalVAE(VAE):
         return self._through(x, self._classes(y))
 
     def generate_sample(self, sample_y: Any, generate_nums: int, shape: Any) -> Any:
-        """New data of the classes in `sample_y`, in `shape`."""
+        """New samples of the classes `sample_y`, in `shape`."""
         count = check_positive_int("ConditionalVAE", "generate_nums", generate_nums)
         return self._generate(count, shape, self._classes(sample_y))
 
     def reconstruct_sample(self, x: Any, y: Any) -> Any:
-        """The reconstruction of x, told to be of class y."""
+        """The reconstruction of x with class y."""
         return self._through(x, self._classes(y))[0]
 
     def _classes(self, y: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Stochastic variational inference: training a network with its variational loss."""
+"""Stochastic variational inference: trains a network with a variational loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mycelia.nn.wrap.cell_wrapper import TrainOneStepCell
 
 
 class SVI:
-    """Train `net_with_loss` with `optimizer` over a dataset."""
+    """Trains `net_with_loss` with `optimizer` on a dataset."""
 
     def __init__(self, net_with_loss: Cell, optimizer: Cell) -> None:
         self.net_with_loss = check_instance("SVI", "net_with_loss", net_with_loss, Cell)
@@ -19,7 +19,7 @@ class SVI:
         self._loss = 0.0
 
     def run(self, train_dataset: Any, epochs: int = 10) -> Cell:
-        """Train for some epochs; gives the trained network with its loss."""
+        """Train for some epochs; returns the trained network with its loss."""
         check_positive_int("SVI", "epochs", epochs)
         step = TrainOneStepCell(self.net_with_loss, self.optimizer)
         step.set_train()
@@ -34,7 +34,7 @@ class SVI:
 
 
 def _batches(dataset: Any) -> Iterable[Any]:
-    """The columns of each batch of a dataset, or of any iterable of tuples."""
+    """The columns of each batch of a dataset, or of an iterable of tuples."""
     if hasattr(dataset, "create_tuple_iterator"):
         return dataset.create_tuple_iterator(num_epochs=1)
     return dataset
