@@ -102,10 +102,10 @@ def test_a_worker_that_dies_leaves_a_reason_in_its_cell(fake_workers, tmp_path):
     fake_workers.setenv("FAKE_TORCH_NETS", "die")
     assert benchmark(tmp_path, "--only", "mlp64", "--peers", "torch,jax") == 0
     cells = rows(tmp_path)["mlp64"]["cells"]
-    assert cells["torch eager"] == {"error": "the worker ended with exit code 7: out of memory"}
+    assert cells["torch eager"] == {"error": "the worker exited with code 7: out of memory"}
     assert cells["jax.jit"]["milliseconds"] == 8.0
     page = (tmp_path / "results.md").read_text()
-    assert "1. torch eager: the worker ended with exit code 7: out of memory" in page
+    assert "1. torch eager: the worker exited with code 7: out of memory" in page
 
 
 def test_a_framework_that_refuses_says_why(fake_workers, tmp_path):
@@ -127,7 +127,7 @@ def test_rows_that_compare_different_things_are_errors(
 ):
     fake_workers.setenv("FAKE_JAX_NETS", behaviour)
     assert benchmark(tmp_path, "--only", "mlp64", "--peers", "jax") == 1
-    expected = f"mlp64 does not compare the same computation: {complaint}"
+    expected = f"the columns of mlp64 compute different things: {complaint}"
     assert expected in capsys.readouterr().out
     assert expected in (tmp_path / "results.md").read_text()
 

@@ -147,7 +147,7 @@ def test_transformed_distributions():
     assert isinstance(log_normal.distribution, msd.Normal)
     assert not log_normal.is_linear_transformation
     assert log_normal.dtype == ms.float32
-    with pytest.raises(ValueError, match="curved bijector"):
+    with pytest.raises(ValueError, match="not affine"):
         log_normal.mean()
     with pytest.raises(NotImplementedError, match="has no entropy"):
         log_normal.entropy()
@@ -178,7 +178,7 @@ def test_classes():
 BAD = [
     (lambda: msd.Normal(0.0, -1.0), ValueError, "Standard deviation: must be above 0"),
     (lambda: msd.Normal(0.0, 1.0, dtype=ms.int32), TypeError, "dtype"),
-    (lambda: msd.Normal("a", 1.0), TypeError, "does not make a tensor"),
+    (lambda: msd.Normal("a", 1.0), TypeError, "cannot be converted to a tensor"),
     (lambda: msd.Normal(0.0, 1.0, seed=-1), ValueError, "'seed' must be int and must >= 0"),
     (lambda: msd.Normal(0.0, 1.0, seed=1.5), TypeError, "'seed' must be int"),
     (lambda: msd.Normal(0.0, 1.0, name=3), TypeError, "'name' must be str"),
@@ -189,7 +189,7 @@ BAD = [
         "value: is no Tensor",
     ),
     (lambda: msd.Normal(0.0, 1.0).mean(0.5), TypeError, "mean: is no Tensor"),
-    (lambda: msd.Normal(0.0, 1.0).sample(3), TypeError, "shape is no tuple"),
+    (lambda: msd.Normal(0.0, 1.0).sample(3), TypeError, "shape must be a tuple"),
     (
         lambda: msd.Normal(0.0, 1.0).kl_loss("Foo", Tensor(0.0), Tensor(1.0)),
         ValueError,
@@ -203,13 +203,13 @@ BAD = [
     ),
     (lambda: msd.Bernoulli(1.3), ValueError, "between 0 and 1"),
     (lambda: msd.Bernoulli(0.0), ValueError, "between 0 and 1"),
-    (lambda: msd.Categorical([0.5, 0.6]), ValueError, "do not add up to 1"),
+    (lambda: msd.Categorical([0.5, 0.6]), ValueError, "must sum to 1"),
     (lambda: msd.Categorical(0.5), ValueError, "one number"),
     (lambda: msd.Exponential(0.0), ValueError, "rate: must be above 0"),
-    (lambda: msd.Uniform(2.0, 1.0), ValueError, "low is not below high"),
-    (lambda: msd.Beta(2.0, 3.0), TypeError, "is a single number"),
-    (lambda: msd.Gamma(2.0, 3.0), TypeError, "is a single number"),
-    (lambda: msd.Poisson(2.0), TypeError, "is a single number"),
+    (lambda: msd.Uniform(2.0, 1.0), ValueError, "low must be below high"),
+    (lambda: msd.Beta(2.0, 3.0), TypeError, "is a scalar"),
+    (lambda: msd.Gamma(2.0, 3.0), TypeError, "is a scalar"),
+    (lambda: msd.Poisson(2.0), TypeError, "is a scalar"),
     (lambda: msd.Gumbel(None, None), TypeError, "loc is None"),
     (lambda: msd.Gumbel(0.0, 0.0), ValueError, "scale: must be above 0"),
     (lambda: msd.Gumbel(0, 1, dtype=ms.int32), TypeError, "dtype"),
