@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=Path("benchmark-output"),
         help="output folder (benchmark-output)",
     )
-    parser.add_argument("--list", action="store_true", help="list workloads and columns")
+    parser.add_argument("--list", action="store_true", help="list the workloads")
     parser.add_argument("--resume", action="store_true", help="reuse rows of an earlier run")
     parser.set_defaults(run=benchmark)
 

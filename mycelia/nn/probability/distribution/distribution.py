@@ -233,7 +233,7 @@ class Distribution(Cell):
         return call_user_function(hook, *args, **kwargs)
 
     def _not_implemented(self, what: str) -> NotImplementedError:
-        return problem(NotImplementedError, f"{self.name}: {what} is not available")
+        return problem(NotImplementedError, f"{self.name}: has no {what}")
 
 
 class TransformedDistribution(Distribution):
