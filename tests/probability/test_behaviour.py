@@ -37,7 +37,7 @@ def test_without_parameters():
     assert bare.mean(*given.values()).asnumpy().tolist() == [0.0, 0.0]
     with pytest.raises(TypeError, match="mean is not specified"):
         bare.mean()
-    with pytest.raises(TypeError, match="sd is known neither"):
+    with pytest.raises(TypeError, match="sd is not specified"):
         bare.log_prob(Tensor([1.0]), Tensor([0.0]))
 
 
