@@ -118,7 +118,7 @@ def test_a_framework_that_refuses_says_why(fake_workers, tmp_path):
 @pytest.mark.parametrize(
     ("behaviour", "complaint"),
     [
-        ("differ", "run 1 gives 2.5 in jax.jit and 1 in mycelia"),
+        ("differ", "run 1 returns 2.5 in jax.jit and 1 in mycelia"),
         ("count", "jax.jit has 11 parameters, mycelia has 10"),
     ],
 )
@@ -127,7 +127,7 @@ def test_rows_that_compare_different_things_are_errors(
 ):
     fake_workers.setenv("FAKE_JAX_NETS", behaviour)
     assert benchmark(tmp_path, "--only", "mlp64", "--peers", "jax") == 1
-    expected = f"the columns of mlp64 compute different things: {complaint}"
+    expected = f"columns of mlp64 compute different things: {complaint}"
     assert expected in capsys.readouterr().out
     assert expected in (tmp_path / "results.md").read_text()
 

@@ -46,7 +46,7 @@ MALFORMED = [
         "clue/wsc/train.json",
         '\n{"text": "a"\n',
         lambda f: ds.CLUEDataset(f"{f}/clue/wsc/train.json", "WSC"),
-        r"(?s)wsc/train.json:2\).*no JSON",
+        r"(?s)wsc/train.json:2\).*invalid JSON",
     ),
     (
         "clue/wsc/train.json",

@@ -44,7 +44,7 @@ def test_numpy_names_take_what_numpy_takes():
 def test_numpy_names_refuse_what_numpy_refuses():
     with pytest.raises(TypeError, match="scalar"):
         mnp.amax(Tensor([1.0, 2.0]), initial=[1])
-    with pytest.raises(TypeError, match="no bool"):
+    with pytest.raises(TypeError, match="bool"):
         mnp.intersect1d(Tensor([1, 2]), Tensor([2, 3]), assume_unique=1)
     with pytest.raises(TypeError, match="overwrite_a"):
         linalg.eigh(Tensor([[1.0, 2.0], [2.0, 1.0]]), Tensor([[1.0]]), overwrite_a=5.0)
