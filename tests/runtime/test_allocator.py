@@ -50,7 +50,8 @@ def test_a_variable_leaves_the_library_as_it_is():
     not PAGES.exists() or "[never]" in PAGES.read_text(), reason="this system has no large pages"
 )
 @pytest.mark.parametrize(
-    "then", ["", "; from mycelia._engine.runtime.memory.allocator import give_back as g; g()"]
+    "then",
+    ["", "; from mycelia._engine.runtime.memory.allocator import release_free_memory as g; g()"],
 )
 def test_memory_is_taken_in_large_pages(then):
     assert page_faults(KEEP + then)[0] < 4000

@@ -26,7 +26,7 @@ def interrupt_once(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
             raise KeyboardInterrupt
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(module, "Lowered", lowered)
+    monkeypatch.setattr(module, "LoweredGraph", lowered)
 
 
 def test_a_step_is_set_up_again(monkeypatch: pytest.MonkeyPatch):

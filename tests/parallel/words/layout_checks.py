@@ -362,7 +362,7 @@ def shard_without_a_mode_is_the_function():
 def shard_with_a_wrong_number_of_strategies():
     spread(8)
     sharded = ms.shard(lambda x, y: x + y, ((8, 1),))
-    words = "not one strategy for each of the arguments", "1 strategies in in_strategy, 2 arguments"
+    words = "strategies does not match the arguments", "1 strategies in in_strategy, 2 arguments"
     fails(ValueError, *words, at=lambda: sharded(numbers(8, 8), numbers(8, 8)))
 
 
