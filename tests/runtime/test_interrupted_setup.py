@@ -18,7 +18,7 @@ Y = np.ones((4, 2), np.float32)
 
 def interrupt_once(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
     """Interrupt the next setup of a program in its middle, as Ctrl-C does."""
-    real, calls = module.Lowered, []  # type: ignore[attr-defined]
+    real, calls = module.LoweredGraph, []  # type: ignore[attr-defined]
 
     def lowered(*args: object, **kwargs: object) -> object:
         calls.append(args)

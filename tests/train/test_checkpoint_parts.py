@@ -155,9 +155,9 @@ def test_what_is_missing_or_too_much_is_named(tmp_path):
     there = re.escape(f"[0:2, 0:6] in {tmp_path}/rank_0/net@0.safetensors")
     fails([TOP], [SCALAR], match=rf"shards of w are missing\n.*12 of 24 elements: {there}")
     again = ("w", WHOLE, (slice(1, 4), slice(0, 6)))
-    fails([TOP], [again], match=rf"two parts of w overlap(.|\n)*{there} and .*rank_1")
+    fails([TOP], [again], match=rf"two shards of w overlap(.|\n)*{there} and .*rank_1")
     narrow = ("w", WHOLE[:, :3], (slice(0, 4), slice(0, 3)))
-    fails([TOP], [narrow], match=r"the parts of w belong to different arrays\n.*\[4, 3\].*rank_1")
+    fails([TOP], [narrow], match=r"the shards of w belong to different arrays\n.*\[4, 3\].*rank_1")
     whole_of_other = ("w", WHOLE[:, :3], (slice(0, 4), slice(0, 3)))
     index = write(tmp_path, [whole_of_other], [SCALAR])
     with pytest.raises(RuntimeError, match=r"w differs in shape"):
