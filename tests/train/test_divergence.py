@@ -90,7 +90,9 @@ def test_gradients():
         def construct(self, x):
             return self.last(ops.sqrt(self.first(x) * 0))
 
-    with pytest.raises(ValueError, match="the gradient of first.weight, first.bias is not") as caught:
+    with pytest.raises(
+        ValueError, match="the gradient of first.weight, first.bias is not"
+    ) as caught:
         run(train.StopOnDivergence(), net=Root())
     assert "epoch 1, step 1" in str(caught.value)
 
