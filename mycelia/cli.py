@@ -28,7 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
     names = commands.add_parser("check", help="list which MindSpore names in scripts are supported")
     check.add_options(names)
     options = parser.parse_args(arguments)
-    return options.run(options)
+    result: int = options.run(options)
+    return result
 
 
 def show_info(options: argparse.Namespace) -> int:

@@ -163,7 +163,7 @@ def get_error_samples_mode() -> ErrorSamplesMode:
     return _now["error_samples_mode"]
 
 
-def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list | None = None) -> None:
+def set_debug_mode(debug_mode_flag: bool, debug_hook_list: list[Any] | None = None) -> None:
     """Run pipelines in the caller's thread, so that a debugger can stop in user functions."""
     hooks = [] if debug_hook_list is None else debug_hook_list
     if not isinstance(hooks, list):

@@ -125,7 +125,8 @@ class GraphCell(Cell):
 
 def _key(tracer: Tracer) -> Tensor:
     """The random state before the program: its draws are counted from here."""
-    return Sub.of()(tracer.next_key(), Tensor._wrap(_ONE_DRAW))
+    typed: Tensor = Sub.of()(tracer.next_key(), Tensor._wrap(_ONE_DRAW))
+    return typed
 
 
 def _finish(tracer: Tracer, model: ExportedModel, extra: list[GraphNode], drawn: Any) -> None:

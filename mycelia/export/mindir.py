@@ -77,7 +77,8 @@ def load(file_name: str, **kwargs: Any) -> ExportedModel:
     content = path.read_bytes() if seals is None else _opened(path, *seals)
     graph, facts = unpack(content, vocabulary())
     guarded(lambda: check_types(graph))
-    return guarded(lambda: model_from(graph, facts))
+    result: ExportedModel = guarded(lambda: model_from(graph, facts))
+    return result
 
 
 def _as_input(value: Any) -> Any:
@@ -102,7 +103,8 @@ def _sealed(content: bytes, key: bytes, mode: Any) -> bytes:
 
 def _opened(path: Path, key: bytes, mode: Any) -> bytes:
     if callable(mode):
-        return mode(str(path), key)
+        result: bytes = mode(str(path), key)
+        return result
     try:
         return decrypt(memoryview(path.read_bytes()), key, mode, "load")
     except ValueError as error:

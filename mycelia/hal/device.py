@@ -87,4 +87,5 @@ def _checked(owner: str, device_target: Any) -> str:
             f"For '{owner}', the argument 'device_target' must be one of {list(_TARGETS)}, "
             f"but got {device_target}.",
         )
-    return device_target
+    result: str = device_target
+    return result

@@ -103,4 +103,5 @@ def _with_virtual(flags: str, count: int) -> str:
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        result: int = probe.getsockname()[1]
+        return result

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from mycelia._engine.compiler.frontend.interpreter.calls import is_read
 from mycelia._engine.compiler.frontend.interpreter.source import FunctionDefinition, definition_of
+from mycelia._engine.compiler.frontend.interpreter.user_code import is_read
 from mycelia._engine.core.errors import located
 from mycelia._engine.core.source_location import Span, current_span
 from mycelia._engine.ir.primitive import Primitive

@@ -183,7 +183,7 @@ class Parameter(Tensor):
     __str__ = __repr__
 
 
-class ParameterTuple(tuple):
+class ParameterTuple(tuple[Any, ...]):
     """A tuple of parameters."""
 
     def __new__(cls, iterable: Iterable[Parameter]) -> ParameterTuple:

@@ -50,7 +50,8 @@ class MedianStopping:
 def rule_for(early_stopping: Any) -> StoppingRule | None:
     """The stopping rule from a name or an object."""
     if early_stopping is None or hasattr(early_stopping, "is_hopeless"):
-        return early_stopping
+        result: StoppingRule | None = early_stopping
+        return result
     if early_stopping == "median":
         return MedianStopping()
     raise problem(

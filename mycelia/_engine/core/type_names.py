@@ -82,6 +82,6 @@ class QuantDtype(enum.Enum):
     def __str__(self) -> str:
         return self.name
 
-    def value(self) -> int:
+    def value(self) -> int:  # type: ignore[override]  # a method, as in MindSpore
         """The code of the type."""
         return self._value_

@@ -93,4 +93,5 @@ def _counts(window: Window, axis: int, size: int, include_pad: bool) -> np.ndarr
     before, after = (low, high) if include_pad else (0, 0)
     starts = np.arange(window.output_of(axis, size)) * window.strides[axis] - low
     points = starts[:, None] + np.arange(window.kernel[axis]) * window.dilation[axis]
-    return np.sum((points >= -before) & (points < size + after), axis=1)
+    result: np.ndarray = np.sum((points >= -before) & (points < size + after), axis=1)
+    return result

@@ -85,4 +85,5 @@ def or_zero(running: Array | None, values: State) -> State:
 
 
 def _batch_axis(x: Array) -> int:
-    return min(x.ndim - 2, 1)
+    result: int = min(x.ndim - 2, 1)
+    return result

@@ -189,7 +189,7 @@ class Vjp(Op, register=False):
         return f"Vjp({self.op.name})"
 
     @property
-    def convolves(self) -> bool:
+    def convolves(self) -> bool:  # type: ignore[override]  # that of the operator
         return isinstance(self.op, Op) and self.op.convolves
 
     def bounds(self, *args: Any) -> tuple[Any, ...]:
@@ -256,7 +256,8 @@ def default_grad(op: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The gradient of an operator without a grad rule, from inputs, output, and its gradient."""
     *inputs, _, dout = args
     data, static = op.arguments.split(tuple(inputs))
-    return Vjp.of(op, static)(*data, dout)
+    typed: tuple[Any, ...] = Vjp.of(op, static)(*data, dout)
+    return typed
 
 
 def _spec(value: Any) -> Any:

@@ -143,7 +143,8 @@ def of_all_processes(arguments: SequenceStructure, has_state: bool = False) -> S
         )
     if wanted is None or wanted.whole_batch:
         return arguments
-    return _widened(arguments, world().size)
+    result: SequenceStructure = _widened(arguments, world().size)
+    return result
 
 
 def _widened(form: Any, times: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def _objects(path: Path) -> list[tuple[str, list[float]]]:
     return objects
 
 
-def _row(path: Path, objects: list[tuple[str, list[float]]], names: list[str]) -> tuple:
+def _row(path: Path, objects: list[tuple[str, list[float]]], names: list[str]) -> tuple[Any, ...]:
     labels = np.array([[names.index(name)] for name, _ in objects], np.uint32)
     table = np.array([[0.0, *numbers] for _, numbers in objects])
     occluded = table[:, 2:3].astype(np.int64).astype(np.uint32)

@@ -25,7 +25,7 @@ from mycelia.tensor.parameter import Parameter
 from mycelia.tensor.tensor import Tensor
 
 _QUINTIC = (3.4445, -4.7750, 2.0315)
-_WIDER = {
+_WIDER: dict[str | None, Any] = {
     None: lambda rows, columns: 1.0,
     "original": lambda rows, columns: math.sqrt(max(1.0, rows / columns)),
     "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),

@@ -108,7 +108,7 @@ class LowerBound(Op):
         return TensorType(self.out_type, values.shape)
 
     def lower(self, sorted_x: Array, values: Array) -> Array:
-        find = jax.vmap(lambda row, wanted: jnp.searchsorted(row, wanted, side=self.side))
+        find: Any = jax.vmap(lambda row, wanted: jnp.searchsorted(row, wanted, side=self.side))
         return find(jnp.asarray(sorted_x), jnp.asarray(values)).astype(self.out_type.numpy)
 
 

@@ -145,7 +145,7 @@ class RootMeanSquareDistance(_SurfaceMetric):
         return np.sqrt(((forward**2).mean() + (backward**2).mean()) / 2)
 
 
-_LENGTHS = {
+_LENGTHS: dict[str, Any] = {
     "euclidean": lambda d: np.sqrt((d**2).sum(-1)),
     "chessboard": lambda d: np.abs(d).max(-1),
     "taxicab": lambda d: np.abs(d).sum(-1),

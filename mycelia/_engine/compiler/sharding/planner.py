@@ -10,7 +10,7 @@ from mycelia._engine.compiler.sharding.boundary_layouts import NO_BOUNDARY_LAYOU
 from mycelia._engine.compiler.sharding.cost_model import CostModel
 from mycelia._engine.compiler.sharding.hints import LayoutHints, Pins
 from mycelia._engine.compiler.sharding.insert_resharding import Placements, insert_resharding
-from mycelia._engine.compiler.sharding.memory import memory_bytes
+from mycelia._engine.compiler.sharding.memory import memory_bytes as memory_bytes
 from mycelia._engine.compiler.sharding.output_hints import with_output_hints
 from mycelia._engine.compiler.sharding.problem import (
     InstanceOutput,
@@ -21,7 +21,9 @@ from mycelia._engine.compiler.sharding.problem import (
 from mycelia._engine.compiler.sharding.request import PlanRequest
 from mycelia._engine.compiler.sharding.saved_plan import saved_plan_pins
 from mycelia._engine.compiler.sharding.search import (
-    SEARCHES,
+    SEARCHES as SEARCHES,
+)
+from mycelia._engine.compiler.sharding.search import (
     SearchAlgorithm,
     SearchResult,
     dynamic_programming,

@@ -54,7 +54,8 @@ def _sealed(tools: _CryptographyModules, block: bytes, key: bytes, mode: str) ->
         content, tag = encryptor.update(padded) + encryptor.finalize(), b""
     sizes = struct.pack("<ii", 8 + _VECTOR + len(content), _VECTOR)
     start = struct.pack("<i", _MAGIC[mode]) + tag + sizes + vector
-    return start + struct.pack("<i", len(content)) + content
+    result: bytes = start + struct.pack("<i", len(content)) + content
+    return result
 
 
 def _blocks(
@@ -79,13 +80,14 @@ def _opened(
 ) -> bytes:
     decryptor = _cipher(tools, key, mode, vector, tag).decryptor()
     try:
-        plain = decryptor.update(content) + decryptor.finalize()
+        plain: bytes = decryptor.update(content) + decryptor.finalize()
     except tools.invalid_tag:
         raise ValueError("wrong key, or the file was changed") from None
     if mode == "AES-GCM":
         return plain
     unpadder = tools.padding.PKCS7(128).unpadder()
-    return unpadder.update(plain) + unpadder.finalize()
+    result: bytes = unpadder.update(plain) + unpadder.finalize()
+    return result
 
 
 def _cipher(

@@ -284,7 +284,8 @@ def _entries(given: Any) -> _JsonObject:
 def _listed(entry: _JsonObject, name: str) -> list[Any]:
     if not isinstance(entry[name], list):
         raise ValueError(f"its entry {name!r} is not a list")
-    return entry[name]
+    result: list[Any] = entry[name]
+    return result
 
 
 def _numbers(entry: Any) -> tuple[int, ...]:

@@ -65,4 +65,5 @@ class MachineCode:
 
     def address(self, name: str) -> int:
         """The address of a function."""
-        return self._engine.get_function_address(name)
+        result: int = self._engine.get_function_address(name)
+        return result

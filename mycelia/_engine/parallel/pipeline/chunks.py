@@ -40,7 +40,8 @@ class PipelineChunk:
 
     @property
     def number(self) -> int:
-        return self.part.place
+        result: int = self.part.place
+        return result
 
     def pulled(self) -> tuple[int, ...]:
         """The crossing values whose gradients it computes."""

@@ -67,7 +67,8 @@ class PipelineRun(Named):
 
     @property
     def call(self) -> PipelineCall:
-        return self.__dict__["call"]
+        typed: PipelineCall = self.__dict__["call"]
+        return typed
 
     def lower(self, *args: Any) -> Any:
         raise problem(

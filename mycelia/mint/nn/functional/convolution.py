@@ -134,7 +134,8 @@ def conv_transpose2d(
 
     def grown(size: int, axis: int) -> int:
         reach = apart[axis] * (kernel[axis] - 1) + 1
-        return (size - 1) * steps[axis] - 2 * pads[axis] + reach + extra[axis]
+        result: int = (size - 1) * steps[axis] - 2 * pads[axis] + reach + extra[axis]
+        return result
 
     def transposed(x: Any) -> Any:
         sizes = tuple(grown(n, axis) for axis, n in enumerate(x.shape[2:]))

@@ -139,4 +139,5 @@ def _divisor(owner: str, divisor_override: Any) -> int:
             f"{owner}: 'divisor_override' must be a nonzero int",
             got=f"{divisor_override!r}",
         )
-    return divisor_override
+    result: int = divisor_override
+    return result
