@@ -28,7 +28,10 @@ _LARGEST, _MOST_OUTPUTS = 1 << 15, 20  # numbers of an argument, and results
 # lengths and counts from which reductions, searches, and writes take other forms
 _THRESHOLDS = (16, 64, 256, 1024, 8192, 16384)
 _Path = tuple[int, ...]
-_OTHER = {"NoRepeatNGram"}  # results that depend on the dtype: its largest number
+_OTHER = {
+    "NoRepeatNGram",
+    "BitsAs",
+}  # results that depend on the dtype: its largest number, its width
 _UP_TO_SIGN = {"Eig", "Eigh", "Svd", "Qr", "GeneralizedEig"}  # each vector may be turned round
 
 
