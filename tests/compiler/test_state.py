@@ -6,6 +6,7 @@ import copy
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -573,3 +574,25 @@ def test_containers_among_the_arguments_are_changed():
         found.append((results, plain(items), plain(table)))
         assert table["last"] is items[-1]
     assert found[0] == found[1]
+
+
+def test_each_call_returns_and_stores_constants_as_new_tensors():
+    base = Tensor(np.array([1.0, 2.0], np.float32))
+    kept = SimpleNamespace(tensor=None, items=None)
+
+    @ms.jit
+    def constants(x):
+        kept.tensor = base * 3
+        kept.items = [ops.zeros((2,)), Tensor([4.0]), x]
+        return base * 2
+
+    for _ in range(3):
+        result = constants(base)
+        for tensor, expected in (
+            (result, [2.0, 4.0]),
+            (kept.tensor, [3.0, 6.0]),
+            (kept.items[0], [0.0, 0.0]),
+            (kept.items[1], [4.0]),
+        ):
+            assert tensor.asnumpy().tolist() == expected
+            tensor.add_(10)

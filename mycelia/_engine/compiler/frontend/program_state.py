@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mycelia._engine.compiler.frontend.containers import makes_objects, refilling_calls
@@ -31,7 +32,7 @@ from mycelia._engine.compiler.frontend.value_structure import (
     Structure,
     containers_in,
     entries_of,
-    retained_structure_of,
+    output_structure_of,
 )
 from mycelia._engine.core.errors import located
 from mycelia.tensor.nested import tensors_of
@@ -219,7 +220,7 @@ def changes_of(tracer: Tracer) -> tuple[list[StateChange], list[tuple[Any, Any]]
             refuse_unfinished(value)
             if isinstance(place, ContainerLocation):
                 tracer.store.adopt(value)  # a copy
-            form = retained_structure_of(value, tracer.is_outer, lambda t: id(t) in tracer.inputs)
+            form = output_structure_of(value, tracer.is_outer, partial(_is_stored_leaf, tracer))
             origins = tuple(tracer.given.get(id(c)) for c in containers_in(form, value))
             changes.append(StateChange(place if given is None else given, form, origins))
             leaves += form.leaves(value)
@@ -228,6 +229,10 @@ def changes_of(tracer: Tracer) -> tuple[list[StateChange], list[tuple[Any, Any]]
     if keeps_a_view(tracer, [leaf for leaf, _ in leaves if isinstance(leaf, Tensor)]):
         raise GraphBreak(None, "it stores a tensor that shares elements with another one")
     return changes, leaves
+
+
+def _is_stored_leaf(tracer: Tracer, tensor: Tensor) -> bool:
+    return tracer.is_new_leaf(tensor) and id(tensor) not in tracer.inputs
 
 
 def refuse_unfinished(value: Any) -> None:

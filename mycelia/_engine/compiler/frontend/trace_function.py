@@ -30,7 +30,7 @@ from mycelia._engine.compiler.frontend.value_structure import (
     containers_in,
     leaf_data,
     leaf_type,
-    structure_of,
+    output_structure_of,
 )
 from mycelia._engine.compiler.passes.layers_to_scan import roll_layers
 from mycelia._engine.compiler.passes.memory_estimate import type_bytes
@@ -157,7 +157,7 @@ def _finish(
     tracer: Tracer, given: list[Tensor], nodes: list[Any], result: Any, started: float
 ) -> TracedProgram:
     refuse_unfinished(result)
-    form = structure_of(result, tracer.is_outer)
+    form = output_structure_of(result, tracer.is_outer, tracer.is_new_leaf)
     changes, changed = changes_of(tracer)
     found = [*form.leaves(result), *changed]
     identities = ResultAliases.of([value for value, _ in found], given)

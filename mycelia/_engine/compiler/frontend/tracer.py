@@ -101,6 +101,7 @@ class Tracer:
         self.materialized: dict[GraphNode, Any] | None = None  # in the VM: the values known so far
         self.given: dict[int, int] = {}  # container id to index among the arguments
         self.arguments: list[Tensor] = []
+        self.created: dict[int, Tensor] = {}  # results of operators that are traced or folded
         self.kept_inputs: dict[int, Tensor] = {}  # inputs held by attributes and containers
         self.kept: list[Any] = []  # kept alive because they are identified by id
         self._outside: dict[Key, OuterLocation] = {}
@@ -175,7 +176,15 @@ class Tracer:
             for part in result if type(result) is tuple else (result,):
                 if type(part) is Tensor:
                     self.store.made(part)
+                    self.created[id(part)] = part
         return result
+
+    def is_new_leaf(self, tensor: Tensor) -> bool:
+        """Whether a tensor is an output of the program: symbolic, or a constant made by tracing.
+
+        Each call returns such a constant as a new tensor: callers may write to it.
+        """
+        return isinstance(tensor._data, GraphNode) or id(tensor) in self.created
 
     def _relate(
         self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...], result: Any

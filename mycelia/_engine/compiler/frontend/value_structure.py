@@ -260,23 +260,19 @@ def extend_structure(form: Structure, value: Any) -> Structure:
     )
 
 
+def output_structure_of(
+    value: Any, is_outer: Callable[[Any], bool], is_leaf: Callable[[Tensor], bool]
+) -> Structure:
+    """The structure of a value that leaves a program; `is_leaf` selects the program's outputs."""
+    return _general(value, is_leaf, widen_numbers=False, is_outer=is_outer)
+
+
 def structure_of(value: Any, is_outer: Callable[[Any], bool] | None = None) -> Structure:
     """The structure of a value: symbolic values are leaves, everything else is constant.
 
     Containers and objects for which `is_outer` holds are constants, regardless of their contents.
     """
     return _general(value, _is_unknown, widen_numbers=False, is_outer=is_outer)
-
-
-def retained_structure_of(
-    value: Any, is_outer: Callable[[Any], bool], is_input: Callable[[Tensor], bool]
-) -> Structure:
-    """The structure of a value that is stored after a call: tensors from before are constants."""
-
-    def is_leaf(tensor: Tensor) -> bool:
-        return _is_unknown(tensor) and not is_input(tensor)
-
-    return _general(value, is_leaf, widen_numbers=False, is_outer=is_outer)
 
 
 def widest_structure_of(value: Any) -> Structure:

@@ -153,6 +153,8 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         """Instantiate a class; `__init__` of a plain user class is traced, its object tracked."""
         if not _is_plain_class(cls):
             found = self.native(cls, args, kwargs)
+            if type(found) is Tensor:
+                self.tracer.created[id(found)] = found
             return self.tracer.store.adopt(found) if isinstance(found, CONTAINERS) else found
         init = cls.__init__  # type: ignore[misc]
         if isinstance(init, types.FunctionType) and is_read(init):
