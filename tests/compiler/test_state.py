@@ -596,3 +596,20 @@ def test_each_call_returns_and_stores_constants_as_new_tensors():
         ):
             assert tensor.asnumpy().tolist() == expected
             tensor.add_(10)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ms.tensor([1.0, 2.0]),
+        lambda: Tensor.from_numpy(np.ones(2)),
+        lambda: (Tensor([1.0, 2.0]) * 2).view(-1),
+    ],
+    ids=["tensor", "from_numpy", "view"],
+)
+def test_tensors_that_tracing_creates_are_new_in_each_call(make):
+    compiled = ms.jit(lambda x: make())
+    first = compiled(Tensor([1.0]))
+    expected = first.asnumpy().copy()
+    first.add_(5)
+    assert np.array_equal(compiled(Tensor([1.0])).asnumpy(), expected)

@@ -54,7 +54,7 @@ from mycelia.ops.shapes.reshape import Cast
 from mycelia.tensor.consumed_array import check_not_consumed
 from mycelia.tensor.promotion import have_same_dtype, not_a_tensor, promote
 from mycelia.tensor.tensor import Tensor
-from mycelia.tensor.views import relate
+from mycelia.tensor.views import relate, root_of
 
 TOKEN = TensorType(bool_, ())
 KEY = TensorType(uint32, (2,))
@@ -101,7 +101,7 @@ class Tracer:
         self.materialized: dict[GraphNode, Any] | None = None  # in the VM: the values known so far
         self.given: dict[int, int] = {}  # container id to index among the arguments
         self.arguments: list[Tensor] = []
-        self.created: dict[int, Tensor] = {}  # results of operators that are traced or folded
+        self.created: dict[int, Tensor] = {}  # tensors that tracing created
         self.kept_inputs: dict[int, Tensor] = {}  # inputs held by attributes and containers
         self.kept: list[Any] = []  # kept alive because they are identified by id
         self._outside: dict[Key, OuterLocation] = {}
@@ -175,16 +175,20 @@ class Tracer:
         if not op.writes and op.view is None:
             for part in result if type(result) is tuple else (result,):
                 if type(part) is Tensor:
-                    self.store.made(part)
-                    self.created[id(part)] = part
+                    self.created_tensor(part)
         return result
+
+    def created_tensor(self, tensor: Tensor) -> None:
+        """Record that tracing created a tensor, symbolic or constant."""
+        self.store.made(tensor)
+        self.created[id(tensor)] = tensor
 
     def is_new_leaf(self, tensor: Tensor) -> bool:
         """Whether a tensor is an output of the program: symbolic, or a constant made by tracing.
 
         Each call returns such a constant as a new tensor: callers may write to it.
         """
-        return isinstance(tensor._data, GraphNode) or id(tensor) in self.created
+        return isinstance(tensor._data, GraphNode) or id(root_of(tensor)) in self.created
 
     def _relate(
         self, op: Primitive, data: tuple[Any, ...], static: tuple[Any, ...], result: Any

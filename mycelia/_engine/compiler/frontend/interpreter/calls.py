@@ -136,6 +136,8 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
                 self._note_changes(container, contents)
         if isinstance(result, CONTAINERS) and getrefcount(result) == _ALONE:
             self.tracer.store.adopt(result)
+        elif type(result) is Tensor and getrefcount(result) == _ALONE:
+            self.tracer.created_tensor(result)
         elif fn is Tensor or isinstance(result, Iterator):
             self.tracer.store.made(result)
         return result
@@ -153,8 +155,6 @@ class CallInterpreter(LoopInterpreter, Attributes, BuiltinInterpreter, Recursion
         """Instantiate a class; `__init__` of a plain user class is traced, its object tracked."""
         if not _is_plain_class(cls):
             found = self.native(cls, args, kwargs)
-            if type(found) is Tensor:
-                self.tracer.created[id(found)] = found
             return self.tracer.store.adopt(found) if isinstance(found, CONTAINERS) else found
         init = cls.__init__  # type: ignore[misc]
         if isinstance(init, types.FunctionType) and is_read(init):
